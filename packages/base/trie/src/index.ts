@@ -4,6 +4,7 @@ export * from "./linear/linear-state-trie.ts";
 export * from "./linear/packed-changes.ts";
 export * from "./node-at-path.ts";
 export { encodeLeaf } from "./node-codec.ts";
+export * from "./node-difference.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";

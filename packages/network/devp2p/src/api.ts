@@ -1,4 +1,11 @@
-import type { AccountRange, AccountRangeRequest, ByteCodesRequest, StorageRanges, StorageRangesRequest } from "./snap/messages.ts";
+import type {
+  AccountRange,
+  AccountRangeRequest,
+  ByteCodesRequest,
+  StorageRanges,
+  StorageRangesRequest,
+  TrieNodesRequest,
+} from "./snap/messages.ts";
 
 export interface HeaderRequest {
   /** block number, or hash (32 bytes) */
@@ -24,6 +31,8 @@ export interface StatePeer {
   slots(request: StorageRangesRequest, signal: AbortSignal): Promise<StorageRanges>;
   /** Codes in the order of the request, without those that it does not have. */
   codes(request: ByteCodesRequest, signal: AbortSignal): Promise<readonly Uint8Array[]>;
+  /** Trie nodes in the order of the request, without those that it does not have. */
+  nodes(request: TrieNodesRequest, signal: AbortSignal): Promise<readonly Uint8Array[]>;
 }
 
 /** A connected peer. Answers are RLP as received: sizes are bounded, nothing else about them is checked. */

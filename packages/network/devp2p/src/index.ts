@@ -11,7 +11,9 @@ export type {
   RangeRow,
   StorageRanges,
   StorageRangesRequest,
+  TrieNodesRequest,
 } from "./snap/messages.ts";
+export { pathOfNibbles } from "./snap/node-path.ts";
 export { ServedState } from "./snap/served-state.ts";
 export { decodeSlimAccount, encodeSlimAccount } from "./snap/slim-account.ts";
 export { unjoinedIdentity } from "./unjoined-identity.ts";

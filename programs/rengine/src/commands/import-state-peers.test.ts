@@ -94,19 +94,24 @@ describe("the state of running nodes", () => {
     }
   });
 
-  it("goes on after kill -9 on its way", { tags: "long" }, async () => {
+  it.each([
+    ["the same block", 0],
+    ["newer ones", 30],
+  ])("goes on after kill -9 on its way, with %s", { tags: "long" }, async (_, step) => {
     buildPackage();
     const folder = mkdtempSync(join(root, "killed-"));
-    const args = ["import-state", ...argsOf(folder, enodes, hashes[BLOCKS]!)];
+    let number = BLOCKS - 4 * step;
+    const next = (): string[] => ["import-state", ...argsOf(folder, enodes, hashes[number]!)];
     for (const wait of [0, 50, 100, 150]) {
-      const killed = new KillableClient(PROGRAM, args);
+      const killed = new KillableClient(PROGRAM, next());
       await until("it has begun", () => killed.hasEnded || existsSync(join(folder, "data/state.partial")));
       if (!(await killed.killAfter(wait))) break;
+      number += step;
     }
-    const again = new KillableClient(PROGRAM, existsSync(join(folder, "data/state.partial")) ? args : ["--version"]);
+    const again = new KillableClient(PROGRAM, existsSync(join(folder, "data/state.partial")) ? next() : ["--version"]);
     expect({ code: await again.exitCode(), log: again.log }).toMatchObject({ code: 0 });
     expect(existsSync(join(folder, "data/state.partial"))).toBe(false);
-    expect(await rowsOf(join(folder, "data"), BLOCKS)).toEqual(await rowsOf(join(peers[0]!.folder, "data"), BLOCKS));
+    expect(await rowsOf(join(folder, "data"), number)).toEqual(await rowsOf(join(peers[0]!.folder, "data"), number));
   });
 
   it("is not taken from an address that is none", async () => {

@@ -31,14 +31,15 @@ export function stateOfPeers({
     name: "the peers",
     async read(root, onProgress) {
       kept = KeptState.open(folder);
-      const rows = await new StateDownload(root, kept, { ...deps, peers: peers(), onProgress }).run().catch((cause: unknown) => {
+      const download = new StateDownload(root(), kept, { ...deps, peers: peers(), root, onProgress });
+      const { root: last, ...rows } = await download.run().catch((cause: unknown) => {
         if (!isCodedError(cause, "sync/no-state")) throw cause;
         throw new UserError(
           `no peer gives the state of the block: ${String(cause.data.reason)}. Peers have the states of the last 128 blocks: take the hash of a newer block`,
           { cause },
         );
       });
-      return { state: kept.sorted(), rows };
+      return { state: kept.sorted(), rows, root: last };
     },
     discard: () => {
       isUseless = true;

@@ -50,8 +50,17 @@ export interface PeersSource {
   /** Connects to them. It comes before all else. */
   join(config: ChainConfig, first: FirstBlock): Promise<void>;
   readonly blocks: Pick<Blocks, "blockOf" | "hasReceipts">;
-  /** Fetches what is missing of the rows. @param root of the state. @throws {UserError} */
-  read(root: Uint8Array, onProgress: (counts: RowCounts) => void): Promise<Pick<SortedSource, "state" | "rows">>;
+  /**
+   * Fetches what is missing of the rows.
+   *
+   * @param root gives that of the wanted state, which can change meanwhile
+   * @returns the rows of the last one
+   * @throws {UserError}
+   */
+  read(
+    root: () => Uint8Array,
+    onProgress: (counts: RowCounts) => void,
+  ): Promise<Pick<SortedSource, "state" | "rows"> & { readonly root: Uint8Array }>;
 }
 
 /** Lines of JSON, packed or not. */

@@ -31,7 +31,11 @@ export async function writeState(
   if (source.kind === "sorted") return writeSorted(store, source, target, options, io);
   if (source.kind === "peers") {
     const report = new RowProgress(io, "reading");
-    const read = await source.read(target.block.header.stateRoot, (counts) => report.at(counts));
+    const { stateRoot } = target.block.header;
+    const read = await source.read(
+      () => stateRoot,
+      (counts) => report.at(counts),
+    );
     return writeSorted(store, { ...source, ...read }, target, options, io);
   }
   const state = new GenesisState({ folder: options.folder });

@@ -5,6 +5,7 @@ import type { BlockPeers } from "@rnode/devp2p";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
+import type { Header } from "@rnode/protocol";
 import { type BlockRecord, collectLastBlocks } from "@rnode/snapshot";
 import { type ChainDatabase, type ChainStoreOptions, openChainStore } from "@rnode/storage";
 import type { StateTaker } from "@rnode/sync";
@@ -14,6 +15,7 @@ import { ROWS_FOLDER, stateOfPeers } from "../import-state/state-of-peers.ts";
 import { writeSorted } from "../import-state/write-state.ts";
 import { type ChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { finishedDatabasePath } from "../setup/database.ts";
+import { type Head, MovingPivot } from "./moving-pivot.ts";
 
 /** Within the data folder. */
 const DATABASE_FOLDER = "chaindata.partial";
@@ -31,11 +33,9 @@ export interface StateSyncDeps {
   readonly onReady: () => void;
 }
 
-type Pivot = Parameters<StateTaker["takes"]>[0];
-
 /**
  * Fetches the state after a head that is far ahead of a chain without blocks, and writes it into a new database, while the client runs on the present one.
- * If no peer serves the state, all blocks are synced instead.
+ * When the head has moved on by many blocks, the newest one's state is fetched instead. If no peer serves the state, all blocks are synced.
  */
 export class StateSync implements StateTaker {
   readonly #deps: StateSyncDeps;
@@ -45,6 +45,10 @@ export class StateSync implements StateTaker {
   #hasFailed = false;
   #counts: RowCounts | undefined;
   #lineMs: number | undefined;
+  /** the head that fork choice named last */
+  #newest: Head | undefined;
+  /** of the block whose state is complete */
+  #number: number | undefined;
 
   /** @param minBlocks distance of the head from which the state is fetched */
   constructor(minBlocks: number, deps: StateSyncDeps) {
@@ -57,10 +61,12 @@ export class StateSync implements StateTaker {
     return this.#counts;
   }
 
-  takes(head: Pivot, isChosen: boolean): boolean {
+  takes(head: Head, isChosen: boolean): boolean {
     const { chain } = this.#deps;
     if (this.#hasFailed || !this.#isEmpty || head.number - chain.head().number < Math.max(1, this.#minBlocks)) return false;
-    if (isChosen) this.#running ??= this.#run(head);
+    if (!isChosen) return true;
+    this.#newest = head;
+    this.#running ??= this.#run(head);
     return true;
   }
 
@@ -69,12 +75,12 @@ export class StateSync implements StateTaker {
     return chain.head().hash === bytesToHex(chain.genesis.hash);
   }
 
-  async #run(pivot: Pivot): Promise<void> {
+  async #run(head: Head): Promise<void> {
     const { log, onReady } = this.#deps;
-    log.info("the state after a far head is fetched from peers", { number: pivot.number, hash: bytesToHex(pivot.hash) });
+    log.info("the state after a far head is fetched from peers", { number: head.number, hash: bytesToHex(head.hash) });
     try {
-      await this.#fetch(pivot);
-      log.info("the state is complete", { number: pivot.number, ...this.#counts });
+      await this.#fetch(head);
+      log.info("the state is complete", { number: this.#number, ...this.#counts });
       onReady();
     } catch (error) {
       if (this.#closing.signal.aborted) return;
@@ -87,12 +93,12 @@ export class StateSync implements StateTaker {
   }
 
   /** Completes the new database; one that an earlier start had completed is good, too. */
-  async #fetch(pivot: Pivot): Promise<void> {
+  async #fetch(head: Head): Promise<void> {
     const { datadir, spec, store: options } = this.#deps;
     const folder = join(datadir, DATABASE_FOLDER);
     const store = openChainStore(folder, options);
     try {
-      if (store.head() === undefined) await this.#fill(store, pivot);
+      if (store.head() === undefined) await this.#fill(store, head);
       noteGenesis(store, spec);
     } finally {
       await store.close();
@@ -102,20 +108,24 @@ export class StateSync implements StateTaker {
     rmSync(join(datadir, ROWS_FOLDER), { recursive: true, force: true });
   }
 
-  async #fill(store: ChainDatabase, { hash }: Pivot): Promise<void> {
+  async #fill(store: ChainDatabase, head: Head): Promise<void> {
     const { chain, peers, datadir, clock, log } = this.#deps;
     const { config, genesis } = chain;
     const { signal } = this.#closing;
     const io = this.#io();
     const state = stateOfPeers({ datadir, peers: () => peers, clock, log, signal });
     const blocks = new PeerBlocks(config, { peers, clock, signal });
+    const headerOf = async (hash: Uint8Array): Promise<Header> => (await blocks.blockOf(hash)).block.header;
     try {
-      const { header } = (await blocks.blockOf(hash)).block;
+      const pivot = await MovingPivot.at(head, { newest: () => this.#newest ?? head, headerOf, log });
       const reading = new RowProgress(io, "reading");
-      const read = await state.read(header.stateRoot, (counts) => {
+      const onProgress = (counts: RowCounts): void => {
         this.#counts = counts;
         reading.at(counts);
-      });
+      };
+      const read = await state.read(() => pivot.root, onProgress);
+      const { header, hash } = pivot.withRoot(read.root);
+      this.#number = header.number;
       const source = (wanted: Uint8Array): Promise<BlockRecord> => blocks.blockOf(wanted);
       const lastBlocks = await collectLastBlocks({ config, genesis, hash, source, hasReceipts: false, folder: datadir });
       try {

@@ -2,13 +2,16 @@ import { existsSync, rmSync } from "node:fs";
 import { deserialize, serialize } from "node:v8";
 import type { RowCounts, SortedState } from "@rnode/chain";
 import { decodeSlimAccount, encodeSlimAccount } from "@rnode/devp2p";
-import { bytesToHex, concatBytes, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
+import { bytesToHex, concatBytes, encodeRlp, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
 import { Environment, type Table } from "@rnode/storage/environment";
-import type { TrieAccount } from "@rnode/trie";
+import { encodeAccount, type TrieAccount, type TrieEntry } from "@rnode/trie";
+import type { MixedRows } from "./state-task.ts";
 
 const COMMIT_BYTES = 2 << 20;
 const PROGRESS_KEY = Uint8Array.of(0);
 const NOTHING = new Uint8Array(0);
+const YES = Uint8Array.of(1);
+const REMOVED_AT_ONCE = 10_000;
 /** A row's overhead in memory, besides key and value. */
 const ROW_BYTES = 100;
 
@@ -17,15 +20,17 @@ const ROW_BYTES = 100;
  *   accounts  keccak256 of the address 32 → slim account, with the root that its slots have, or will have
  *   slots     keccak256 of the address 32 ‖ keccak256 of the slot 32 → value without leading zeros
  *   codes     hash 32 → code
+ *   dirty     keccak256 of the address 32 → 1, if the account's slots may be of several states
  *   progress  0 → what is missing, in the same commit as the rows
  */
-export class KeptState {
+export class KeptState implements MixedRows {
   readonly #folder: string;
   readonly #commitBytes: number;
   readonly #environment: Environment;
   readonly #accounts: Table;
   readonly #slots: Table;
   readonly #codes: Table;
+  readonly #dirty: Table;
   readonly #progress: Table;
   #waiting: { readonly table: Table; readonly key: Uint8Array; readonly value: Uint8Array | undefined }[] = [];
   #waitingBytes = 0;
@@ -41,6 +46,7 @@ export class KeptState {
     this.#accounts = table("accounts");
     this.#slots = table("slots");
     this.#codes = table("codes");
+    this.#dirty = table("dirty");
     this.#progress = table("progress");
   }
 
@@ -81,6 +87,53 @@ export class KeptState {
     return this.#waitingCodes.has(bytesToHex(hash)) || this.#codes.has(hash);
   }
 
+  account(hash: Uint8Array): TrieAccount | undefined {
+    const row = this.#accounts.read(hash);
+    return row && decodeSlimAccount(row);
+  }
+
+  *below(owner: Uint8Array | undefined, path: Uint8Array): Generator<TrieEntry> {
+    const prefix = owner ?? NOTHING;
+    const start = new Uint8Array(prefix.length + 32);
+    start.set(prefix);
+    for (const [i, nibble] of path.entries()) start[prefix.length + (i >> 1)]! |= i % 2 === 0 ? nibble << 4 : nibble;
+    const table = owner === undefined ? this.#accounts : this.#slots;
+    for (const { key, value } of table.range(start)) {
+      if (!hasNibbles(key, start, 2 * prefix.length + path.length)) return;
+      if (owner === undefined) yield { key, value: encodeAccount(decodeSlimAccount(value)) };
+      else yield { key: key.subarray(prefix.length), value: encodeRlp(value) };
+    }
+  }
+
+  removeAccount(hash: Uint8Array): void {
+    this.#write(this.#accounts, hash, undefined);
+    this.removeSlots(hash);
+  }
+
+  removeSlot(owner: Uint8Array, hash: Uint8Array): void {
+    this.#write(this.#slots, concatBytes(owner, hash), undefined);
+  }
+
+  /** At once, because they may be many. */
+  removeSlots(owner: Uint8Array): void {
+    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+      const keys = [...take(this.#slots.keysWithPrefix(owner), REMOVED_AT_ONCE)];
+      removed = keys.length;
+      if (removed === 0) return;
+      this.#environment.atomically(() => {
+        for (const key of keys) this.#slots.delete(key);
+      });
+    }
+  }
+
+  markDirty(hash: Uint8Array): void {
+    this.#write(this.#dirty, hash, YES);
+  }
+
+  dirty(from: Uint8Array, limit: number): readonly Uint8Array[] {
+    return [...take(this.#dirty.keys(from), limit)];
+  }
+
   #write(table: Table, key: Uint8Array, value: Uint8Array | undefined): void {
     this.#waiting.push({ table, key, value });
     this.#waitingBytes += key.length + (value?.length ?? 0) + ROW_BYTES;
@@ -105,7 +158,7 @@ export class KeptState {
 
   /** Removes everything that is kept. */
   clear(): void {
-    const tables = [this.#accounts, this.#slots, this.#codes, this.#progress];
+    const tables = [this.#accounts, this.#slots, this.#codes, this.#dirty, this.#progress];
     if (tables.every((table) => table.stats().entries === 0)) return;
     this.#environment.atomically(() => {
       for (const table of tables) table.clear();
@@ -156,4 +209,19 @@ export class KeptState {
     await this.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+function* take<T>(items: Iterable<T>, limit: number): Generator<T> {
+  let left = limit;
+  for (const item of items) {
+    if (left-- === 0) return;
+    yield item;
+  }
+}
+
+/** Whether the first nibbles are the same. */
+function hasNibbles(key: Uint8Array, start: Uint8Array, nibbles: number): boolean {
+  const bytes = nibbles >> 1;
+  for (let i = 0; i < bytes; i++) if (key[i] !== start[i]) return false;
+  return nibbles % 2 === 0 || key[bytes]! >> 4 === start[bytes]! >> 4;
 }

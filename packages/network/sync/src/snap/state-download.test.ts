@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** What a peer does with a good answer. */
-type Fault = (kind: "accounts" | "slots" | "codes") => "stall" | "empty" | "gone" | "malformed" | "lie" | undefined;
+type Fault = (kind: "accounts" | "slots" | "codes" | "nodes") => "stall" | "empty" | "gone" | "malformed" | "lie" | undefined;
 const NOTHING = { accounts: [], slots: [], proof: [] };
 
 const notAsked = (): Promise<never> => Promise.reject(new Error("only states are asked for"));
@@ -50,7 +50,7 @@ class FakePeer implements BlockPeer {
       await clock.sleep(what === "stall" ? 1e9 : 20, signal);
       if (what === "gone" || what === "stall") throw new CodedError("devp2p/peer-gone");
       if (what === "malformed") throw new CodedError("devp2p/bad-message");
-      if (what === "empty") return (kind === "codes" ? [] : NOTHING) as T;
+      if (what === "empty") return (kind === "codes" || kind === "nodes" ? [] : NOTHING) as T;
       this.given++;
       return what === "lie" ? lie(good()) : good();
     };
@@ -79,6 +79,13 @@ class FakePeer implements BlockPeer {
           signal,
           () => served.byteCodes(limited(request)),
           (codes) => codes.map((code) => code.with(0, code[0]! ^ 1)),
+        ),
+      nodes: (request, signal) =>
+        answer(
+          "nodes",
+          signal,
+          () => served.trieNodes(limited(request)),
+          (nodes) => nodes.map((node) => node.with(-1, node.at(-1)! ^ 1)),
         ),
     };
   }
@@ -238,7 +245,94 @@ describe("a state", () => {
     expect(given.at(-1)).toBe(0);
   });
 
-  it("does not go on with the rows of another state, or from a damaged file", async () => {
+  describe("that moves on", () => {
+    const rootAt = (number: number): Uint8Array => chain.blocks[number]!.commit.block.header.stateRoot;
+
+    /** Downloads the states after some blocks, each wanted for some answers. @returns whether the last one is there */
+    async function follow(
+      numbers: readonly number[],
+      answers: number,
+      maxBytes: number,
+      fault?: Fault,
+      folder = newFolder(),
+    ): Promise<{ readonly found: Uint8Array; readonly bad: FakePeer | undefined }> {
+      const clock = new SimClock();
+      const peers = new FakePeers();
+      const good = new FakePeer("good", clock, { maxBytes });
+      const bad = fault && new FakePeer("bad", clock, { maxBytes, fault });
+      peers.set(good, ...(bad === undefined ? [] : [bad]));
+      const rows = KeptState.open(folder, 2_000);
+      const wanted = (): Uint8Array => rootAt(numbers[Math.min(numbers.length - 1, Math.floor(good.given / answers))]!);
+      const running = new StateDownload(wanted(), rows, { peers, clock, log: silentLogger, root: wanted }).run();
+      let isEnded = false;
+      const end = (): void => {
+        isEnded = true;
+      };
+      running.then(end, end);
+      while (!isEnded) await clock.advance(1_000);
+      const { root: got } = await running;
+      const found = rootOf(rows);
+      await rows.close();
+      expect(found).toEqual(got);
+      return { found, bad };
+    }
+
+    it.each([1, 90, 400])("becomes the last one, with answers of %i bytes", async (maxBytes) => {
+      const many = Array.from({ length: 36 }, (_, i) => 5 + i);
+      for (const answers of [1, 3, 8, 40, 50, 60, 70, 80, 100, 120]) {
+        for (const numbers of [[5, 40], many]) {
+          const { found } = await follow(numbers, answers, maxBytes);
+          if (answers === 1) expect(found).toEqual(rootAt(40));
+        }
+      }
+    });
+
+    it("is healed from the rows of any earlier one", async () => {
+      for (const number of [3, 20, 39]) {
+        const folder = newFolder();
+        expect((await follow([number], 1, 400, undefined, folder)).found).toEqual(rootAt(number));
+        expect((await follow([40], 1, 400, undefined, folder)).found).toEqual(rootAt(40));
+        expect((await follow([10], 1, 400, undefined, folder)).found).toEqual(rootAt(10)); // also back
+      }
+    });
+
+    it("is healed after a kill at any time while it is healed, also as another one", async () => {
+      const folder = newFolder();
+      await follow([3], 1, 400, undefined, folder);
+      const clock = new SimClock();
+      const peers = new FakePeers();
+      peers.set(new FakePeer("a", clock, { maxBytes: 400 }));
+      const rows = KeptState.open(folder);
+      const copies: string[] = [];
+      const onProgress = (): void => {
+        const copy = newFolder();
+        cpSync(join(folder, "data.mdb"), join(copy, "data.mdb"));
+        copies.push(copy);
+      };
+      const running = new StateDownload(rootAt(40), rows, { peers, clock, log: silentLogger, onProgress }).run();
+      await clock.advance(60_000);
+      await running;
+      await rows.close();
+      expect(copies.length).toBeGreaterThan(10);
+      for (const [index, copy] of copies.entries()) {
+        const number = index % 2 === 0 ? 40 : 30;
+        expect((await follow([number], 1, 400, undefined, copy)).found).toEqual(rootAt(number));
+      }
+    });
+
+    it.each(["stall", "empty", "gone", "malformed", "lie"] as const)(
+      "is healed by an honest peer if nodes of another: %s",
+      async (what) => {
+        const folder = newFolder();
+        await follow([3], 1, 400, undefined, folder);
+        const { found, bad } = await follow([40], 1, 400, (kind) => (kind === "nodes" ? what : undefined), folder);
+        expect(found).toEqual(rootAt(40));
+        if (what === "lie" || what === "malformed") for (const report of bad!.reports) expect(report).toBe("lied");
+      },
+    );
+  });
+
+  it("does not go on from a damaged file, or with rows if the state is empty", async () => {
     const folder = newFolder();
     await download((clock) => [new FakePeer("a", clock)], root, undefined, folder);
     expect((await download(() => [], EMPTY_TRIE_ROOT, undefined, folder)).stateRoot).toEqual(EMPTY_TRIE_ROOT);
@@ -258,6 +352,13 @@ describe("a state", () => {
       addSlot: () => {},
       addCode: () => {},
       hasCode: () => false,
+      account: () => undefined,
+      below: () => [],
+      removeAccount: () => {},
+      removeSlot: () => {},
+      removeSlots: () => {},
+      markDirty: () => {},
+      dirty: () => [],
       clear: () => {},
       progress: () => undefined,
       counts: { accounts: 0, slots: 0 },

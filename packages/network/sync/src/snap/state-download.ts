@@ -1,21 +1,24 @@
 import type { RowCounts } from "@rnode/chain";
 import type { BlockPeer, BlockPeers, StatePeer } from "@rnode/devp2p";
 import type { Logger } from "@rnode/observe";
-import { Alarm, backoffMs, type Clock, CodedError, equalBytes, isCodedError } from "@rnode/primitives";
+import { Alarm, backoffMs, type Clock, CodedError, EMPTY_TRIE_ROOT, equalBytes, isCodedError } from "@rnode/primitives";
 import type { KeptState } from "./kept-state.ts";
-import { type StateProgress, type StateSink, type StateTask, StateWork } from "./state-work.ts";
+import type { MixedRows, StateTask } from "./state-task.ts";
+import { type StateProgress, StateWork } from "./state-work.ts";
 
 export interface StateDownloadDeps {
   readonly peers: BlockPeers;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onProgress?: ((counts: RowCounts) => void) | undefined;
+  /** Root of the state that is wanted now; default: always the first one. Rows of earlier states are healed. */
+  readonly root?: (() => Uint8Array) | undefined;
   /** ends the download; a later one continues it */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Where the rows are kept. */
-export type StateRows = Pick<KeptState, "clear" | "commit" | "counts" | "isCommitDue" | "progress"> & StateSink;
+export type StateRows = Pick<KeptState, "clear" | "commit" | "counts" | "isCommitDue" | "progress"> & MixedRows;
 
 /** Requests to a peer at the same time. */
 const PARALLEL = 3;
@@ -48,19 +51,17 @@ export class StateDownload {
   #changed = new Alarm();
   #lastRowsMs: number;
 
-  /** @param rows of an earlier download; those of another state are removed */
+  /** @param rows of an earlier download, also of another state */
   constructor(root: Uint8Array, rows: StateRows, deps: StateDownloadDeps) {
     this.#deps = deps;
     this.#rows = rows;
-    const kept = rows.progress() as StateProgress | undefined;
-    const isSame = kept !== undefined && equalBytes(kept.root, root);
-    if (!isSame) rows.clear();
-    this.#work = new StateWork(root, rows, isSame ? kept : undefined);
+    if (equalBytes(root, EMPTY_TRIE_ROOT)) rows.clear();
+    this.#work = new StateWork(root, rows, rows.progress() as StateProgress | undefined);
     this.#lastRowsMs = deps.clock.monotonicMs();
   }
 
-  /** @returns the number of rows, which are committed. @throws {CodedError} sync/no-state: no peer gives it; storage/*; the signal's reason */
-  async run(): Promise<RowCounts> {
+  /** @returns the number of rows, which are committed, and the root of their state. @throws {CodedError} sync/no-state: no peer gives it; storage/*; the signal's reason */
+  async run(): Promise<RowCounts & { readonly root: Uint8Array }> {
     const { peers, clock, signal } = this.#deps;
     const notify = (): void => this.#notify();
     const employ = (): void => {
@@ -84,7 +85,7 @@ export class StateDownload {
       this.#notify();
       if (this.#failure === undefined) this.#rows.commit(this.#work.progress());
     }
-    return this.#rows.counts;
+    return { ...this.#rows.counts, root: this.#work.root };
   }
 
   #reasons(): string {
@@ -110,6 +111,7 @@ export class StateDownload {
   async #serve(peer: BlockPeer, state: StatePeer, standing: Standing): Promise<void> {
     const { clock, peers } = this.#deps;
     while (!this.#ended.aborted && !this.#work.isDone && !standing.hasLied && peers.list().includes(peer)) {
+      this.#work.moveTo(this.#deps.root?.() ?? this.#work.root);
       const task = this.#work.next();
       if (task === undefined) {
         await clock.sleep(RESTS.maxMs, this.#changed);
@@ -154,7 +156,7 @@ export class StateDownload {
     try {
       const take = await asked;
       const outcome = take();
-      if (this.#rows.isCommitDue) this.#rows.commit(this.#work.progress());
+      if (this.#rows.isCommitDue || this.#work.isHealing) this.#rows.commit(this.#work.progress());
       return outcome === "rows" ? undefined : { text: "it does not have the state", fault: undefined };
     } catch (error) {
       if (!isCodedError(error) || error.code.startsWith("storage/")) throw error;

@@ -2,7 +2,6 @@ import type { AccountRange, RangeRow, StatePeer, StorageRanges } from "@rnode/de
 import { decodeSlimAccount } from "@rnode/devp2p";
 import {
   bytesToHex,
-  CodedError,
   compareBytes,
   decodeRlp,
   EMPTY_KECCAK,
@@ -14,27 +13,8 @@ import {
 } from "@rnode/primitives";
 import { encodeAccount, type TrieAccount, verifyRange } from "@rnode/trie";
 import { FIRST_KEY, type KeyRange, LAST_KEY, restAfter, splitKeys } from "./key-range.ts";
-
-/** Takes the rows of a state in any order. A later row replaces an earlier one with the same key. */
-export interface StateSink {
-  /** @param hash keccak256 of the address */
-  addAccount(hash: Uint8Array, account: TrieAccount): void;
-  /** @param value without leading zeros, not empty */
-  addSlot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void;
-  addCode(code: Uint8Array): void;
-  hasCode(hash: Uint8Array): boolean;
-}
-
-/** "nothing": the peer does not have the state. */
-export type TaskOutcome = "rows" | "nothing";
-
-/** A part of a state that one request asks for. */
-export interface StateTask {
-  /** Asks a peer. @returns gives the answer to the sink, once it is verified; it throws {CodedError} sync/bad-state, trie/bad-proof, rlp/* */
-  ask(peer: StatePeer, signal: AbortSignal): Promise<() => TaskOutcome>;
-  /** Nothing came of it. */
-  giveBack(): void;
-}
+import { StateHeal } from "./state-heal.ts";
+import { badState, type MixedRows, type StateTask, type TaskOutcome } from "./state-task.ts";
 
 /** Geth's: of the rows or codes in an answer */
 const ANSWER_BYTES = 512 * 1024;
@@ -45,13 +25,18 @@ const SLOT_RANGES = 8;
 /** Accounts whose slots one request asks for. */
 const OWNERS = 128;
 const CODES = 64;
+/** Accounts that one request reads again. */
+const STALE = 1_024;
 /** No more accounts are fetched while so many wait for their slots or codes. */
 const MAX_WAITING = 20_000;
 
 /** An account whose slots are missing. */
 interface Owner {
   readonly hash: Uint8Array;
+  /** of its storage trie */
   readonly root: Uint8Array;
+  /** root of the state in which it has this storage trie */
+  readonly state: Uint8Array;
 }
 
 /** What is missing of a state, as plain data. */
@@ -61,35 +46,89 @@ interface Missing {
   readonly owners: Owner[];
   /** of accounts some of whose slots are there */
   readonly slots: { readonly owner: Owner; readonly range: KeyRange }[];
+  /** accounts of an earlier state, whose storage root must be read again; without ranges: none of their slots are there */
+  readonly stale: { readonly owner: Owner; readonly ranges: readonly KeyRange[] }[];
   readonly codes: Uint8Array[];
 }
 
-/** For a later download of the same state. */
+/** For a later download. */
 export interface StateProgress extends Missing {
   readonly root: Uint8Array;
+  /** "mixed": the rows are of several states, and must be healed */
+  readonly rows: "pure" | "mixed";
 }
 
-/** Everything that is missing of the state with one root. */
+/** The rows, as they are kept. */
+export type WorkRows = MixedRows & {
+  commit(progress: StateProgress): void;
+};
+
+/**
+ * Everything that is missing of the state with one root. The root can change: ranges that are missing are then those of the new state, and when nothing is missing
+ * any more, the rows of all states are made those of the last one (`StateHeal`).
+ */
 export class StateWork {
-  readonly #root: Uint8Array;
-  readonly #sink: StateSink;
+  #root: Uint8Array;
+  readonly #sink: WorkRows;
   readonly #missing: Missing;
   readonly #underWay = new Set<Partial<Missing>>();
   readonly #wantedCodes: Set<Hex>;
+  #isMixed: boolean;
+  #heal: StateHeal | undefined;
 
-  /** @param from what an earlier download of the same state left */
-  constructor(root: Uint8Array, sink: StateSink, from?: StateProgress) {
-    this.#root = root;
+  /** @param from what an earlier download left */
+  constructor(root: Uint8Array, sink: WorkRows, from?: StateProgress) {
     this.#sink = sink;
     const all = equalBytes(root, EMPTY_TRIE_ROOT) ? [] : splitKeys({ from: FIRST_KEY, to: LAST_KEY }, ACCOUNT_RANGES);
-    const { accounts, owners, slots, codes } = from ?? { accounts: all, owners: [], slots: [], codes: [] };
-    this.#missing = { accounts, owners, slots, codes };
+    const { accounts, owners, slots, stale, codes } = from ?? { accounts: all, owners: [], slots: [], stale: [], codes: [] };
+    this.#root = from?.root ?? root;
+    this.#isMixed = from?.rows === "mixed";
+    this.#missing = { accounts, owners, slots, stale, codes };
     this.#wantedCodes = new Set(codes.map((hash) => bytesToHex(hash)));
+    this.moveTo(root);
+  }
+
+  get root(): Uint8Array {
+    return this.#root;
   }
 
   get isDone(): boolean {
-    const { accounts, owners, slots, codes } = this.#missing;
-    return this.#underWay.size === 0 && accounts.length + owners.length + slots.length + codes.length === 0;
+    return this.#hasRows && (!this.#isMixed || this.#heal?.isDone === true);
+  }
+
+  /** Rows are being compared with those of the state, so all changes must be committed at once. */
+  get isHealing(): boolean {
+    return this.#heal !== undefined;
+  }
+
+  get #hasRows(): boolean {
+    const { accounts, owners, slots, stale, codes } = this.#missing;
+    return this.#underWay.size === 0 && accounts.length + owners.length + slots.length + stale.length + codes.length === 0;
+  }
+
+  /** From now on, the state with this root is wanted. */
+  moveTo(root: Uint8Array): void {
+    if (equalBytes(root, this.#root)) return;
+    this.#root = root;
+    this.#isMixed = true;
+    this.#heal?.end();
+    this.#heal = undefined;
+    const { owners, slots } = this.#missing;
+    this.#addOwners(owners.splice(0));
+    for (const { owner, range } of slots.splice(0)) this.#addSlotRange(owner, range);
+  }
+
+  /** Of the state that was wanted when they were read. */
+  #addOwners(owners: readonly Owner[]): void {
+    for (const owner of owners) {
+      if (equalBytes(owner.state, this.#root)) this.#missing.owners.push(owner);
+      else this.#missing.stale.push({ owner, ranges: [] });
+    }
+  }
+
+  #addSlotRange(owner: Owner, range: KeyRange): void {
+    if (equalBytes(owner.state, this.#root)) this.#missing.slots.push({ owner, range });
+    else this.#missing.stale.push({ owner, ranges: [range] });
   }
 
   /** What is missing now, requests under way included. */
@@ -97,23 +136,26 @@ export class StateWork {
     const parts = [this.#missing, ...this.#underWay];
     return {
       root: this.#root,
+      rows: this.#isMixed ? "mixed" : "pure",
       accounts: parts.flatMap(({ accounts = [] }) => accounts),
       owners: parts.flatMap(({ owners = [] }) => owners),
       slots: parts.flatMap(({ slots = [] }) => slots),
+      stale: parts.flatMap(({ stale = [] }) => stale),
       codes: parts.flatMap(({ codes = [] }) => codes),
     };
   }
 
   /** The next task; `undefined`: there is none until one that is under way has ended. */
   next(): StateTask | undefined {
-    const { accounts, owners, slots, codes } = this.#missing;
+    const { accounts, owners, slots, stale, codes } = this.#missing;
+    if (stale.length > 0) return this.#staleTask();
     const part = slots.shift();
     if (part !== undefined) return this.#slotsTask(part);
     const isFull = owners.length >= MAX_WAITING || codes.length >= MAX_WAITING;
     const range = isFull ? undefined : accounts[0];
     if (owners.length >= (range === undefined ? 1 : OWNERS)) return this.#ownersTask(owners.splice(0, OWNERS));
     if (codes.length >= (range === undefined ? 1 : CODES)) return this.#codesTask(codes.splice(0, CODES));
-    if (range === undefined) return undefined;
+    if (range === undefined) return this.#healTask();
     accounts.shift();
     return this.#accountsTask(range);
   }
@@ -127,11 +169,11 @@ export class StateWork {
     this.#underWay.add(wanted);
     const giveBack = (): void => {
       if (!this.#underWay.delete(wanted)) return;
-      const { accounts, owners, slots, codes } = this.#missing;
-      accounts.unshift(...(wanted.accounts ?? []));
-      owners.unshift(...(wanted.owners ?? []));
-      slots.unshift(...(wanted.slots ?? []));
-      codes.unshift(...(wanted.codes ?? []));
+      this.#missing.accounts.unshift(...(wanted.accounts ?? []));
+      this.#missing.stale.unshift(...(wanted.stale ?? []));
+      this.#missing.codes.unshift(...(wanted.codes ?? []));
+      this.#addOwners(wanted.owners ?? []);
+      for (const { owner, range } of wanted.slots ?? []) this.#addSlotRange(owner, range);
     };
     return {
       ask: async (peer, signal) => {
@@ -147,30 +189,85 @@ export class StateWork {
     };
   }
 
+  #healTask(): StateTask | undefined {
+    if (!this.#isMixed || !this.#hasRows || this.isDone) return this.#heal?.next();
+    if (this.#heal === undefined) {
+      this.#sink.commit(this.progress()); // what is compared
+      this.#heal = new StateHeal(this.#root, this.#sink, (account) => this.#wantCode(account));
+    }
+    return this.#heal.next();
+  }
+
   #accountsTask(range: KeyRange): StateTask {
-    const request = { root: this.#root, origin: range.from, limit: range.to, bytes: ANSWER_BYTES };
+    const root = this.#root;
+    const request = { root, origin: range.from, limit: range.to, bytes: ANSWER_BYTES };
     return this.#task(
       { accounts: [range] },
       (peer, signal) => peer.accounts(request, signal),
-      (answer) => this.#takeAccounts(range, answer),
+      (answer) => this.#takeAccounts(root, range, answer),
     );
   }
 
-  #takeAccounts(range: KeyRange, { accounts, proof }: AccountRange): TaskOutcome {
-    if (accounts.length === 0 && proof.length === 0) return "nothing";
-    const rows = accounts.map(({ hash, body }) => ({ hash, account: decodeSlimAccount(body) }));
-    const entries = rows.map(({ hash, account }) => ({ key: hash, value: encodeAccount(account) }));
-    const { hasMore } = verifyRange(this.#root, { origin: range.from, entries, proof });
-    for (const { hash, account } of rows) if (compareBytes(hash, range.to) <= 0) this.#addAccount(hash, account);
+  #takeAccounts(root: Uint8Array, range: KeyRange, answer: AccountRange): TaskOutcome {
+    const found = verifiedAccounts(root, range.from, answer);
+    if (found === undefined) return "nothing";
+    const { rows, hasMore } = found;
+    for (const { hash, account } of rows) if (compareBytes(hash, range.to) <= 0) this.#addAccount(hash, account, root);
     const rest = hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
     if (rest !== undefined) this.#missing.accounts.push(rest);
     return "rows";
   }
 
-  #addAccount(hash: Uint8Array, account: TrieAccount): void {
-    const { codeHash, storageRoot: root } = account;
+  #addAccount(hash: Uint8Array, account: TrieAccount, state: Uint8Array): void {
+    const { storageRoot: root } = account;
     this.#sink.addAccount(hash, account);
-    if (!equalBytes(root, EMPTY_TRIE_ROOT)) this.#missing.owners.push({ hash, root });
+    if (!equalBytes(root, EMPTY_TRIE_ROOT)) this.#addOwners([{ hash, root, state }]);
+    this.#wantCode(account);
+  }
+
+  /** Accounts of an earlier state, in one range. */
+  #staleTask(): StateTask {
+    const root = this.#root;
+    const stale = this.#missing.stale.sort((a, b) => compareBytes(a.owner.hash, b.owner.hash)).splice(0, STALE);
+    const [from, to] = [stale[0]!.owner.hash, stale.at(-1)!.owner.hash];
+    return this.#task(
+      { stale },
+      (peer, signal) => peer.accounts({ root, origin: from, limit: to, bytes: ANSWER_BYTES }, signal),
+      (answer) => {
+        const found = verifiedAccounts(root, from, answer);
+        if (found === undefined) return "nothing";
+        const accounts = new Map(found.rows.map(({ hash, account }) => [bytesToHex(hash), account]));
+        const last = found.hasMore ? found.rows.at(-1)!.hash : LAST_KEY;
+        for (const each of stale) {
+          const { hash } = each.owner;
+          if (compareBytes(hash, last) > 0) this.#missing.stale.push(each);
+          else this.#renew(each, accounts.get(bytesToHex(hash)), root);
+        }
+        return "rows";
+      },
+    );
+  }
+
+  /** @param account as it is in that state; `undefined`: it does not exist any more */
+  #renew({ owner, ranges }: Missing["stale"][number], account: TrieAccount | undefined, state: Uint8Array): void {
+    const { hash } = owner;
+    if (account === undefined) {
+      this.#sink.markDirty(hash);
+      return;
+    }
+    if (ranges.length === 0) {
+      this.#addAccount(hash, account, state);
+      return;
+    }
+    this.#sink.addAccount(hash, account);
+    this.#wantCode(account);
+    const { storageRoot: root } = account;
+    if (!equalBytes(root, owner.root)) this.#sink.markDirty(hash);
+    if (equalBytes(root, EMPTY_TRIE_ROOT)) return;
+    for (const range of ranges) this.#addSlotRange({ hash, root, state }, range);
+  }
+
+  #wantCode({ codeHash }: TrieAccount): void {
     if (equalBytes(codeHash, EMPTY_KECCAK)) return;
     const code = bytesToHex(codeHash);
     if (this.#wantedCodes.has(code) || this.#sink.hasCode(codeHash)) return;
@@ -201,13 +298,13 @@ export class StateWork {
     }
     for (const [index, rows] of slots.entries()) this.#addSlots(owners[index]!, rows);
     if (hasMore) this.#splitRest(owners[last]!, slots[last]!.at(-1)!.hash);
-    this.#missing.owners.unshift(...owners.slice(slots.length));
+    this.#addOwners(owners.slice(slots.length));
     return "rows";
   }
 
   #splitRest(owner: Owner, last: Uint8Array): void {
     const rest = restAfter({ from: FIRST_KEY, to: LAST_KEY }, last);
-    for (const range of rest === undefined ? [] : splitKeys(rest, SLOT_RANGES)) this.#missing.slots.push({ owner, range });
+    for (const range of rest === undefined ? [] : splitKeys(rest, SLOT_RANGES)) this.#addSlotRange(owner, range);
   }
 
   /** A range of the slots of one account. */
@@ -230,7 +327,7 @@ export class StateWork {
       rows.filter(({ hash }) => compareBytes(hash, range.to) <= 0),
     );
     const rest = hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
-    if (rest !== undefined) this.#missing.slots.push({ owner, range: rest });
+    if (rest !== undefined) this.#addSlotRange(owner, rest);
     return "rows";
   }
 
@@ -260,6 +357,20 @@ export class StateWork {
   }
 }
 
+/** @returns `undefined`: the peer does not have the state. @throws {CodedError} trie/bad-proof, rlp/* */
+function verifiedAccounts(
+  root: Uint8Array,
+  origin: Uint8Array,
+  { accounts, proof }: AccountRange,
+):
+  | { readonly rows: readonly { readonly hash: Uint8Array; readonly account: TrieAccount }[]; readonly hasMore: boolean }
+  | undefined {
+  if (accounts.length === 0 && proof.length === 0) return undefined;
+  const rows = accounts.map(({ hash, body }) => ({ hash, account: decodeSlimAccount(body) }));
+  const entries = rows.map(({ hash, account }) => ({ key: hash, value: encodeAccount(account) }));
+  return { rows, ...verifyRange(root, { origin, entries, proof }) };
+}
+
 /** @throws {CodedError} sync/bad-state: a value of more than 32 bytes, which no trie of a chain has */
 function entriesOf(rows: readonly RangeRow[]): { readonly key: Uint8Array; readonly value: Uint8Array }[] {
   return rows.map(({ hash, body }) => {
@@ -267,5 +378,3 @@ function entriesOf(rows: readonly RangeRow[]): { readonly key: Uint8Array; reado
     return { key: hash, value: body };
   });
 }
-
-const badState = (reason: string): CodedError => new CodedError("sync/bad-state", { reason });
