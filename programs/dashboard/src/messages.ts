@@ -154,6 +154,27 @@ export interface ChainState {
   readonly witnessUrl?: string | undefined;
 }
 
+/** State `subblocks` of rengine: blocks in parts, before they are sealed. */
+export interface SubblocksState {
+  readonly publishes: boolean;
+  /** streams that are followed */
+  readonly sources: readonly { readonly url: string; readonly isUp: boolean }[];
+  readonly readers: number;
+  /** the block that is or was last under construction */
+  readonly latest?: SubblockItem | undefined;
+  /** transactions that were shown, and that their block did not have, or had elsewhere, since the start */
+  readonly broken: number;
+}
+
+export interface SubblockItem {
+  readonly number: number;
+  readonly parts: number;
+  readonly transactions: number;
+  readonly isBuiltHere: boolean;
+  /** since its latest part */
+  readonly ageMs: number;
+}
+
 /** State `pool` of rengine. */
 export interface PoolState {
   readonly pending: number;

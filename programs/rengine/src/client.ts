@@ -321,7 +321,7 @@ export async function startClient(
   const { httpPort, wsPort } = publicPorts;
 
   const subblocksPort =
-    pending && (await startSubblocks(scope, options.subblocks, { chain, pending, delay: delayed, clock, log, metrics }));
+    pending && (await startSubblocks(scope, options.subblocks, { chain, pending, delay: delayed, clock, log, metrics, feed }));
 
   // The rollup node need not wait for the readers.
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, JWT_FILE);

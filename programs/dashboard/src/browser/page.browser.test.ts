@@ -69,7 +69,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     async (width) => {
       const { page, faults } = await show("data", width);
       await page.getByText("All is well.").waitFor();
-      for (const name of ["Heads", "Pipeline", "Drops", "Blocks", "Pool", "Peers", "Batches"]) {
+      for (const name of ["Heads", "Pipeline", "Drops", "Blocks", "Subblocks", "Pool", "Peers", "Batches"]) {
         await page.getByRole("heading", { name, exact: true }).waitFor();
       }
       const pipeline = page.getByRole("region", { name: "Derivation by L1 block" });
@@ -135,6 +135,17 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     // the last known value is still shown
     await page.getByText("3,742").first().waitFor();
     await keep(page, "dead-1440");
+    expect(faults).toEqual([]);
+  });
+
+  it("shows the block under construction, and the streams of its parts", async () => {
+    const { page, faults } = await show("data");
+    const panel = page.getByRole("region", { name: "Subblocks" });
+    await panel.getByText("This node publishes.").waitFor();
+    expect(await panel.locator("dd").allTextContents()).toEqual(["3,743built here", "4the latest 140 ms ago", "2", "0"]);
+    await page.getByRole("radio", { name: "verifier" }).check();
+    await panel.getByText("This node follows 1 stream.").waitFor();
+    expect((await panel.locator("dd").allTextContents()).at(-1)).toBe("3");
     expect(faults).toEqual([]);
   });
 

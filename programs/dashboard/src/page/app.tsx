@@ -10,6 +10,7 @@ import { Drops, Pipeline } from "./pipeline.tsx";
 import { Sequencers } from "./sequencers.tsx";
 import { SetOfChains } from "./set.tsx";
 import { conditionOf, type ProgramView, roleOf, rolesOf, type Store, stateOf } from "./store.ts";
+import { Subblocks } from "./subblocks.tsx";
 import { type Theme, useTheme } from "./theme.ts";
 
 /** Programs that send to L1, and what that is. */
@@ -50,6 +51,7 @@ export function App({ store, listen }: AppProps) {
         <div class="column side">
           {node !== undefined && <Drops program={node} />}
           {node !== undefined && <Peers program={node} />}
+          {engine !== undefined && <Subblocks program={engine} />}
           {engine !== undefined && <LatestBlocks program={engine} />}
           {engine !== undefined && <Pool key={engine.id} program={engine} theme={seen} />}
         </div>

@@ -8,6 +8,7 @@ import type {
   ProgramKind,
   SetState,
   StatusState,
+  SubblocksState,
   SyncState,
 } from "../messages.ts";
 import type { DashboardSource, Viewer } from "../server/dashboard-server.ts";
@@ -95,7 +96,7 @@ function entriesOf({ kind, id }: SampleProgram): readonly Entry[] {
     case "rnode":
       return nodeEntries(id.endsWith("sequencerNode"));
     case "rengine":
-      return engineEntries();
+      return engineEntries(id === "sequencerEngine");
     case "rbatcher":
       return batcherEntries();
     case "rnode-set":
@@ -240,7 +241,14 @@ function drops(): Entry[] {
   ];
 }
 
-function engineEntries(): Entry[] {
+function subblocksEntry(publishes: boolean): Entry {
+  const latest = { number: 3743, parts: 4, transactions: 131, isBuiltHere: publishes, ageMs: 140 };
+  const sources = publishes ? [] : [{ url: "ws://127.0.0.1:1111/", isUp: true }];
+  const state: SubblocksState = { publishes, sources, readers: publishes ? 2 : 0, latest, broken: publishes ? 0 : 3 };
+  return ["state", "subblocks", state];
+}
+
+function engineEntries(publishes: boolean): Entry[] {
   const blocks = Array.from({ length: 120 }, (_, index): Entry => {
     const load = 0.35 + 0.3 * Math.sin(index / 9) + 0.2 * Math.sin(index * 1.7);
     const block: BlockItem = {
@@ -267,6 +275,7 @@ function engineEntries(): Entry[] {
         witnessUrl: WITNESS_URL,
       },
     ],
+    subblocksEntry(publishes),
     ["state", "pool", { pending: 184, queued: 12, bytes: 1_204_000 }],
     ["reorg", NOW_MS - 300_000, { removed: 1, added: 1, head: 3441 }],
     ...blocks,

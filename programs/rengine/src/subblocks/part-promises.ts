@@ -17,6 +17,8 @@ export interface PartPromisesDeps {
  * parent begins with their transactions, and the block with their number is compared with them.
  */
 export class PartPromises {
+  /** transactions of broken promises */
+  broken = 0;
   readonly #deps: PartPromisesDeps;
   #latest: PendingBlock | undefined;
   #compared: PendingBlock | undefined;
@@ -45,6 +47,7 @@ export class PartPromises {
     this.#compared = shown;
     const { missing, moved } = differenceOf(shown.block.transactions, added.block.transactions);
     if (missing + moved === 0) return;
+    this.broken += missing + moved;
     const { log, metrics } = this.#deps;
     metrics.broken.add(missing, { how: "missing" });
     metrics.broken.add(moved, { how: "moved" });

@@ -1,6 +1,6 @@
 import type { Chain, ChainParts, Delay } from "@rnode/chain";
 import type { PendingBlocks } from "@rnode/eth-api";
-import type { Logger, MetricFactory } from "@rnode/observe";
+import type { Feed, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { namingPorts, type Scope, UserError } from "@rnode/program";
 import { FlashblockOrder } from "@rnode/protocol";
@@ -11,6 +11,7 @@ import { createStreamMetrics } from "./stream-metrics.ts";
 import { StreamServer } from "./stream-server.ts";
 import { StreamSource } from "./stream-source.ts";
 import type { SubblockOptions } from "./subblock-options.ts";
+import { feedSubblocks } from "./subblocks-feed.ts";
 
 export interface SubblocksDeps {
   readonly chain: Chain & ChainParts;
@@ -19,13 +20,14 @@ export interface SubblocksDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  readonly feed: Feed;
 }
 
 /** Publishes and follows blocks under construction. @returns the port of the stream. @throws {UserError}, errors of listening */
 export async function startSubblocks(
   scope: Scope,
   options: SubblockOptions,
-  { chain, pending, delay, clock, log, metrics: factory }: SubblocksDeps,
+  { chain, pending, delay, clock, log, metrics: factory, feed }: SubblocksDeps,
 ): Promise<number> {
   if (chain.config.optimism === undefined) throw new UserError("--subblocks and --flashblocks-url are for OP Stack chains");
   const metrics = createStreamMetrics(factory);
@@ -47,6 +49,8 @@ export async function startSubblocks(
       promised: (parentHash) => promises.on(parentHash),
     });
   }
+  const sources = new Map(options.urls.map((url) => [url, false]));
+  feedSubblocks(feed, { pending, clock, publishes: options.enabled, sources, server, publisher, promises });
   if (options.urls.length > 0) {
     const follower = new PartFollower({
       chain,
@@ -65,10 +69,12 @@ export async function startSubblocks(
         {
           onMessage: (text) => follower.take(text, url),
           onUp() {
+            sources.set(url, true);
             metrics.sources.set(1, { source: url });
             log.info("stream of subblocks connected", { source: url });
           },
           onDown(reason, failures) {
+            sources.set(url, false);
             metrics.sources.set(0, { source: url });
             log[failures === 1 ? "warn" : "debug"]("stream of subblocks lost", { source: url, reason });
           },
