@@ -21,7 +21,7 @@ import { GENESIS } from "./testing/test-client.ts";
 const SEED = Number(process.env.RNODE_MALFORMED_SEED ?? 1);
 /** reader processes; 0: a single process does everything, and its memory is checked */
 const WORKERS = Number(process.env.RNODE_MALFORMED_WORKERS ?? 0);
-const API = "eth,net,web3,debug,txpool,trace,miner,admin,testing,rpc";
+const API = "eth,net,web3,debug,txpool,trace,ots,miner,admin,testing,rpc";
 /** Runs in the tested process: reports its memory and connections on request. */
 const REPORTER = `process.on("message", () => {
   globalThis.gc(); globalThis.gc();

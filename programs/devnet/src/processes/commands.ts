@@ -14,7 +14,7 @@ const RPROPOSER = programPath("rproposer/bin/rproposer.js");
 export const RCONDUCTOR = programPath("rconductor/bin/rconductor.js");
 const RDA_SERVER = programPath("rda-server/bin/rda-server.js");
 
-const HTTP_API = "eth,net,web3,debug,txpool,trace,miner";
+const HTTP_API = "eth,net,web3,debug,txpool,trace,ots,miner";
 
 export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] => [
   RENGINE,

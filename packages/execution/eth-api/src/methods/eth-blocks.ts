@@ -3,7 +3,7 @@ import { booleanShape, countShape, hashShape, type JsonText, optionalParam, para
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { encodeBlock, hashHeader } from "@rnode/protocol";
 import type { BlockParts } from "@rnode/storage";
-import { findTransactionParts, type HeaderAt, rulesAt } from "../backend/backend.ts";
+import { findTransactionParts, type HeaderAt, type ReadBackend, rulesAt } from "../backend/backend.ts";
 import { partsWithReceipts } from "../backend/pruned-history.ts";
 import { TextCache } from "../backend/text-cache.ts";
 import { syncStatusToJson } from "../feeds/sync-feed.ts";
@@ -54,10 +54,6 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
     return parts === undefined ? null : toQuantity(parts.count);
   };
   const index = param("index", profile.parameters.takesNumericIndices ? numberOrQuantityShape : countShape);
-  const headerAt = ({ header, hash }: HeaderAt): JsonObject => {
-    const body = profile.headersHaveSize ? chain.bodyOf(hashSelector(hash)) : undefined;
-    return { ...headerToJson(header, hash), ...(body !== undefined && { size: toQuantity(encodeBlock(body.block).length) }) };
-  };
   const uncleCount = (selector: BlockSelector): string | null => {
     const found = chain.bodyOf(selector);
     return found === undefined ? null : toQuantity(found.block.ommers.length);
@@ -119,7 +115,7 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => {
         const at = chain.headerOf(selector);
-        return at === undefined ? null : asPending(selector, headerAt(at));
+        return at === undefined ? null : asPending(selector, shownHeader(backend, at));
       },
     }),
     eth_getHeaderByHash: method({
@@ -128,7 +124,7 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const at = chain.headerOf(hashSelector(hash));
-        return at === undefined ? null : headerAt(at);
+        return at === undefined ? null : shownHeader(backend, at);
       },
     }),
     eth_getBlockTransactionCountByNumber: method({
@@ -247,4 +243,10 @@ export function ethBlockMethods({ backend, startingBlock, sync }: ReadServices):
       },
     }),
   };
+}
+
+/** A header as `eth_getHeaderByNumber` shows it. */
+export function shownHeader({ chain, profile }: ReadBackend, { header, hash }: HeaderAt): JsonObject {
+  const body = profile.headersHaveSize ? chain.bodyOf({ kind: "hash", hash, requireCanonical: false }) : undefined;
+  return { ...headerToJson(header, hash), ...(body !== undefined && { size: toQuantity(encodeBlock(body.block).length) }) };
 }

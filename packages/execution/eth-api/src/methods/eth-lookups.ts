@@ -11,6 +11,7 @@ import { BLOCK_ALIASES, blockSelectorShape, LATEST } from "../params/block-selec
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
+import { firstBlockWith } from "./state-search.ts";
 
 const { arrayOf, DATA, HASH, nullable, object, QUANTITY, TRANSACTION } = results;
 
@@ -84,23 +85,24 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
   };
 }
 
-/** Finds, by binary search, the block that raised the sender's nonce above `nonce`; that block has the transaction. */
 function minedTransaction(backend: ReadBackend, sender: Uint8Array, nonce: bigint): JsonObject | null {
-  const nonceAfter = (number: number): bigint =>
-    requireState(backend, { kind: "number", number }).state.readAccount(sender)?.nonce ?? 0n;
-  let after = backend.chain.head().number;
-  if (nonceAfter(after) <= nonce) return null;
-  let before = -1; // the genesis may already hold a higher nonce, which no transaction made
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    if (nonceAfter(middle) > nonce) after = middle;
-    else before = middle;
-  }
-  const stored = backend.chain.resolve({ kind: "number", number: after });
-  const index = stored === undefined ? -1 : indexOf(stored, sender, nonce);
-  if (stored === undefined || index === -1) return null;
+  const found = findBySenderAndNonce(backend, sender, nonce);
+  if (found === undefined) return null;
+  const { stored, index } = found;
   const minedAt = { block: placeOf(stored), index, receipt: stored.receipts[index]! };
   return transactionToJson(backend.profile, stored.block.transactions[index]!, sender, minedAt);
+}
+
+/** The block that raised the sender's nonce above `nonce` has the transaction, unless it is the genesis. */
+export function findBySenderAndNonce(
+  backend: ReadBackend,
+  sender: Uint8Array,
+  nonce: bigint,
+): { readonly stored: StoredBlock; readonly index: number } | undefined {
+  const number = firstBlockWith(backend, (state) => (state.readAccount(sender)?.nonce ?? 0n) > nonce);
+  const stored = number === undefined ? undefined : backend.chain.resolve({ kind: "number", number });
+  const index = stored === undefined ? -1 : indexOf(stored, sender, nonce);
+  return stored === undefined || index === -1 ? undefined : { stored, index };
 }
 
 function indexOf({ block, senders, receipts }: StoredBlock, sender: Uint8Array, nonce: bigint): number {

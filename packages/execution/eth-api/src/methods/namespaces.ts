@@ -22,6 +22,7 @@ import { ethStateMethods } from "./eth-state.ts";
 import { type ApiMethods, method } from "./method.ts";
 import { minerMethods } from "./miner.ts";
 import { netMethods, web3Methods } from "./net-web3.ts";
+import { otsMethods } from "./ots.ts";
 import { sdmAdminMethods, sdmDebugMethods } from "./sdm.ts";
 import type { ReadServices } from "./services.ts";
 import { testingMethods } from "./testing.ts";
@@ -29,7 +30,7 @@ import { traceMethods } from "./trace.ts";
 import { txpoolMethods } from "./txpool.ts";
 
 /** The names that `--http.api` and `--ws.api` accept. */
-export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "admin", "testing", "rpc"] as const;
+export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "ots", "miner", "admin", "testing", "rpc"] as const;
 type Namespace = (typeof NAMESPACES)[number];
 
 const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices) => ApiMethods>> = {
@@ -59,6 +60,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices
   }),
   txpool: txpoolMethods,
   trace: traceMethods,
+  ots: otsMethods,
   miner: minerMethods,
   admin: (services) => ({ ...adminMethods(services), ...sdmAdminMethods(services) }),
   testing: testingMethods,
@@ -66,7 +68,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices
 
 /** Namespaces that are listed but that the profile does not have. */
 export const unservedNamespaces = (namespaces: readonly Namespace[], profile: Profile): readonly Namespace[] =>
-  namespaces.filter((name) => name === "trace" && !profile.servesTrace);
+  namespaces.filter((name) => (name === "trace" || name === "ots") && !profile.servesTrace);
 
 /** The methods of a listener: those of the namespaces it lists. Any other method is answered with −32601. */
 export function methodsOf(namespaces: readonly Namespace[], services: ReadServices): ApiMethods {
