@@ -14,7 +14,7 @@ export async function measureConsumer(blocks: number): Promise<string> {
     const toAll = async (payload: Parameters<typeof follow>[1]): Promise<void> => {
       await Promise.all(nodes.map((node) => follow(node, payload)));
     };
-    await sequencer.run(feedOf(source, 4), toAll);
+    await sequencer.run([...feedOf(source, 4), ...feedOf(source, 5, 0)], toAll); // what follows full blocks takes seconds, too
     const rows: string[][] = [];
     for (const [name, share] of [
       ["idle chain", 0],
