@@ -1,13 +1,11 @@
-// `npm run interop`: builds programs in Go (packages/network/p2p/interop, packages/network/devp2p/interop,
-// programs/rconductor/interop, lab/conformance/interop, programs/devnet/interop, programs/rproposer/interop,
-// programs/rengine/interop) and runs each against ours. `-- p2p`, `-- devp2p`, `-- conductor`, `-- derivation`, `-- amsterdam`, `-- challenger`,
-// `-- supernode` or `-- snap`: only this one. The last line is `N passed, M failed`. Without Go,
-// one line says that nothing was run.
+// `npm run interop`: builds programs in Go and Rust (INTEROP in build-steps.mjs) and runs each against ours. `-- p2p`, `-- devp2p`, `-- conductor`,
+// `-- derivation`, `-- amsterdam`, `-- challenger`, `-- supernode`, `-- snap` or `-- boost`: only this one. The last line is `N passed, M failed`. One line
+// says which were not run, because Go or Rust is not installed.
 import { join } from "node:path";
-import { buildGethDevp2p, buildInterop, buildPrograms, INTEROP } from "./lib/build-steps.mjs";
+import { buildGethDevp2p, buildInterop, buildPrograms } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
-/** By program in Go: the modules that have cases for it. */
+/** By program: the modules that have cases for it. */
 const CASES = {
   p2p: ["packages/network/p2p/dist/testing/interop.js"],
   devp2p: ["packages/network/devp2p/dist/testing/interop.js"],
@@ -17,6 +15,7 @@ const CASES = {
   challenger: ["programs/devnet/dist/e2e/challenger.js"],
   supernode: ["programs/devnet/dist/e2e/supernode.js"],
   snap: ["programs/rengine/dist/testing/snap-interop.js"],
+  boost: ["programs/devnet/dist/e2e/rollup-boost.js"],
 };
 const names = Object.keys(CASES);
 const wanted = process.argv.slice(2);
@@ -26,15 +25,13 @@ if (unknown !== undefined) {
   process.exit(1);
 }
 const binaries = names.filter((name) => wanted.length === 0 || wanted.includes(name)).map((name) => [name, buildInterop(name)]);
-if (binaries.some(([, binary]) => binary === undefined)) {
-  console.log(
-    `interop was not run: Go is not installed (${names.map((name) => `${INTEROP[name].folder}/interop`).join(", ")} need Go 1.26)`,
-  );
-  process.exit(0);
-}
+const missing = binaries.filter(([, binary]) => binary === undefined).map(([name]) => name);
+if (missing.length > 0) console.log(`interop was not run for want of Go 1.26 or Rust: ${missing.join(", ")}`);
+const runnable = binaries.filter(([, binary]) => binary !== undefined);
+if (runnable.length === 0) process.exit(0);
 buildPrograms();
 const counts = { passed: 0, failed: 0 };
-for (const [name, binary] of binaries) {
+for (const [name, binary] of runnable) {
   for (const module of CASES[name]) {
     const { runInterop } = await import(join(ROOT, module));
     const { passed, failed } = await runInterop(binary, (line) => console.log(line));
@@ -42,7 +39,7 @@ for (const [name, binary] of binaries) {
     counts.failed += failed;
   }
 }
-if (binaries.some(([name]) => name === "devp2p")) {
+if (runnable.some(([name]) => name === "devp2p")) {
   const { runGethSuites } = await import(join(ROOT, "programs/rengine/dist/testing/geth-suites.js"));
   const { passed, failed } = await runGethSuites(buildGethDevp2p(), (line) => console.log(line));
   counts.passed += passed;

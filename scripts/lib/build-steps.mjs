@@ -86,8 +86,8 @@ function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);
 }
 
-/** The programs in Go that ours are compared with, and their packages. Their modules come from the Go module proxy the first time. */
-export const INTEROP = {
+/** The programs in Go and Rust that ours are compared with, and their packages. Their modules and crates come from the registries the first time. */
+const INTEROP = {
   p2p: { folder: "packages/network/p2p", binary: "p2p-interop" },
   devp2p: { folder: "packages/network/devp2p", binary: "devp2p-interop" },
   conductor: { folder: "programs/rconductor", binary: "conductor-interop" },
@@ -97,6 +97,7 @@ export const INTEROP = {
   snap: { folder: "programs/rengine", binary: "op-geth", source: "github.com/ethereum/go-ethereum/cmd/geth" },
   // it is followed by op-node, beside it
   supernode: { ...ofOptimism("op-supernode"), beside: ofOptimism("op-node") },
+  boost: { folder: "programs/devnet", crate: "rollup-boost" },
 };
 
 /** A program of the OP Stack's module as it is. */
@@ -146,11 +147,23 @@ function copyOptimism(go, folder) {
   run(go, ["run", "./registry", registry], { cwd: interop });
 }
 
-/** @returns the path of a program in Go, or undefined where Go is not installed */
+/** @returns the path of a program in Go or Rust, or undefined where its language is not installed */
 export function buildInterop(name = "p2p") {
   const { beside, ...program } = INTEROP[name];
+  if (program.crate !== undefined) return buildCargo(program);
   if (beside !== undefined) buildGo(beside);
   return buildGo(program);
+}
+
+function buildCargo({ folder, crate }) {
+  const source = `${folder}/interop/${crate}`;
+  const target = `${folder}/build/${crate}`;
+  const program = `${target}/debug/${crate}-interop`;
+  if (spawnSync("cargo", ["--version"], { stdio: "ignore" }).status !== 0) return undefined;
+  whenStale(crate, [source], [program], () =>
+    run("cargo", ["build", "--quiet", `--manifest-path=${join(ROOT, source, "Cargo.toml")}`, `--target-dir=${join(ROOT, target)}`]),
+  );
+  return join(ROOT, program);
 }
 
 function buildGo({ folder, binary, source = ".", prepare }) {

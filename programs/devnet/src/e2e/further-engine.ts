@@ -22,7 +22,7 @@ export interface FurtherEngine {
 /** One more execution client of a devnet, without blocks. It gets them from the clients of verifier and follower. */
 export async function furtherEngine(
   devnet: Devnet,
-  { folder, name }: { readonly folder: string; readonly name: string },
+  { folder, name, options = [] }: { readonly folder: string; readonly name: string; readonly options?: readonly string[] },
 ): Promise<FurtherEngine> {
   const { info, programs } = devnet;
   const datadir = join(folder, `engine-${name}`);
@@ -47,6 +47,7 @@ export async function furtherEngine(
       ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, "--http.api=eth,net,web3"],
       ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${jwt}`],
       ...["--addr=127.0.0.1", `--port=${p2p}`, "--nat=none", "--disable-discovery", `--trusted-peers=${peers.join(",")}`],
+      ...options,
     ],
     logPath: join(folder, `engine-${name}.log`),
     isReady: async () => Number(await rpcCall<Hex>(url, "eth_chainId", [], 1000)) === info.l2ChainId,
