@@ -13,6 +13,14 @@ describe("createSenderCache", () => {
     });
     const bad = { ...transaction(0, 0), signature: { r: new Uint8Array(32), s: new Uint8Array(32).fill(1), yParity: 0 as const } };
     expect(cache.sendersOf([...transactions, bad], false)).toEqual({ kind: "unrecoverable", index: 3, reason: "tx/bad-signature" });
+    const many = Array.from({ length: 40 }, (_, nonce) => transaction(nonce % 2, nonce));
+    const worse = [...many.slice(0, 20), bad, ...many.slice(20), bad];
+    expect(createSenderCache().sendersOf(worse, false)).toEqual({ kind: "unrecoverable", index: 20, reason: "tx/bad-signature" });
+    for (const allowHighS of [false, true])
+      expect(createSenderCache().sendersOf(many, allowHighS)).toEqual({
+        kind: "senders",
+        senders: many.map((_, nonce) => ACCOUNTS[nonce % 2]),
+      });
   });
 
   it("believes what it was told, and forgets the oldest", () => {
