@@ -114,7 +114,7 @@ export class KeptState implements MixedRows {
     this.#write(this.#slots, concatBytes(owner, hash), undefined);
   }
 
-  /** At once, because they may be many. */
+  /** At once, because they may be many. The account is marked, because a kill may come before the commit that changes its row. */
   removeSlots(owner: Uint8Array): void {
     for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
       const keys = [...take(this.#slots.keysWithPrefix(owner), REMOVED_AT_ONCE)];
@@ -122,6 +122,7 @@ export class KeptState implements MixedRows {
       if (removed === 0) return;
       this.#environment.atomically(() => {
         for (const key of keys) this.#slots.delete(key);
+        this.#dirty.write(owner, YES);
       });
     }
   }
