@@ -2,7 +2,7 @@ import type { PartSink, PendingBlock, PendingSource } from "@rnode/chain";
 import { PendingBlocks } from "@rnode/eth-api";
 import { type Logger, noMetrics } from "@rnode/observe";
 import { type Flashblock, FlashblockOrder } from "@rnode/protocol";
-import { createStreamMetrics, PartFollower, PartPromises, PartPublisher } from "@rnode/rengine";
+import { createStreamMetrics, PartFollower, PartOutlet, PartPromises, PartPublisher } from "@rnode/rengine";
 import { EngineWatch, type EngineWatchDeps } from "./engine-watch.ts";
 import { FakeChain, type SimBlock } from "./fake-chain.ts";
 import type { Component, Timeline } from "./timeline.ts";
@@ -28,6 +28,7 @@ export class SimEngine {
   /** transactions of broken promises, as the metric says */
   broken = 0;
   readonly #follower: PartFollower;
+  readonly #outlet: PartOutlet;
 
   constructor({ component, timeline, blocks, pool, intervalMs, send, log, report, onPart }: SimEngineDeps) {
     const { pending } = this;
@@ -43,7 +44,10 @@ export class SimEngine {
     const { chain } = this;
     const order = new FlashblockOrder();
     const promises = new PartPromises({ chain, pending, log, metrics });
-    const publisher = new PartPublisher({ pending, server: { readers: 1, send }, order, log, metrics });
+    const server = { readers: 1, encode: (text: string) => Buffer.from(text), send: (message: Buffer) => send(String(message)) };
+    this.#outlet = new PartOutlet({ server, head: () => chain.head().number });
+    const outlet = this.#outlet;
+    const publisher = new PartPublisher({ pending, outlet, order, log, metrics });
     this.watch = new EngineWatch({ chain, publisher, pending, report });
     const sink: PartSink = {
       onBegin: (number) => publisher.onBegin(number),
@@ -65,7 +69,11 @@ export class SimEngine {
       promised: (parentHash) => promises.on(parentHash),
     });
     const building = (): number | undefined => publisher.building;
-    this.#follower = new PartFollower({ chain, pending, relay: send, order, building, log, metrics, nowMs: () => timeline.nowMs });
+    this.#follower = new PartFollower({
+      ...{ chain, pending, order, building, log, metrics },
+      relay: (part, text) => outlet.publish(part, () => text, text.length),
+      nowMs: () => timeline.nowMs,
+    });
     chain.onHeadChange(() => this.watch.onHead());
     log.debug("engine starts", { head: chain.head().number });
   }
@@ -75,6 +83,11 @@ export class SimEngine {
     const isDue = this.watch.onDelivered(part);
     this.#follower.take(text, source);
     this.watch.check(isDue);
+  }
+
+  /** What one that connects now gets first. */
+  missed(): readonly string[] {
+    return this.#outlet.missed().map(String);
   }
 
   insert(block: SimBlock): void {

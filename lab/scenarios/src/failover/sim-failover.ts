@@ -164,7 +164,10 @@ export class SimFailover {
     const cut = (): void => {
       for (const link of links) link.isCut = true;
       until(() => {
-        for (const link of links) link.isCut = false;
+        for (const link of links) {
+          link.isCut = false;
+          this.#resume(link);
+        }
       });
     };
     switch (kind) {
@@ -436,24 +439,35 @@ export class SimFailover {
   }
 
   #broadcast(from: Machine, text: string): void {
+    for (const link of this.#links) if (link.from === from) this.#deliver(link, text);
+  }
+
+  #deliver(link: Link, text: string): void {
     const { nowMs } = this.timeline;
+    const { from, to, connection } = link;
+    if (link.isCut || nowMs < link.upAtMs) return;
     let part = this.#decoded.get(text);
     if (part === undefined) this.#decoded.set(text, (part = decodeFlashblock(text)));
-    for (const link of this.#links) {
-      const { to, connection } = link;
-      if (link.from !== from || link.isCut || nowMs < link.upAtMs) continue;
-      const delayMs = link.isLate ? this.#random.between(300, 2_500) : this.#random.between(1, this.#plan.streamMs);
-      link.lastMs = Math.max(link.lastMs, nowMs + delayMs);
-      to.engine.after(link.lastMs - nowMs, () => {
-        if (link.connection === connection) to.client?.receive(text, part!, from.name);
-      });
-    }
+    const delayMs = link.isLate ? this.#random.between(300, 2_500) : this.#random.between(1, this.#plan.streamMs);
+    link.lastMs = Math.max(link.lastMs, nowMs + delayMs);
+    to.engine.after(link.lastMs - nowMs, () => {
+      if (link.connection === connection) to.client?.receive(text, part!, from.name);
+    });
   }
 
   #drop(link: Link, forMs: number): void {
-    link.connection++;
+    const connection = ++link.connection;
     link.lastMs = 0;
     link.upAtMs = this.timeline.nowMs + forMs;
+    if (!Number.isFinite(forMs)) return;
+    link.from.engine.after(forMs, () => {
+      if (link.connection === connection) this.#resume(link);
+    });
+  }
+
+  /** A new connection begins with the parts of the block under construction. */
+  #resume(link: Link): void {
+    for (const text of link.from.client?.missed() ?? []) this.#deliver(link, text);
   }
 
   #attributesOn(parent: SimBlock): PayloadAttributes {

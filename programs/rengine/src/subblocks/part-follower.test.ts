@@ -70,7 +70,7 @@ function following(refuses: (part: Flashblock) => boolean = () => false) {
       },
     },
     pending,
-    relay: (text) => relayed.push(text),
+    relay: (_, text) => relayed.push(text),
     order,
     building: () => state.building,
     log: createLogger({ level: "info", format: "logfmt", destination: { write: (line) => log.push(line) } }),

@@ -9,7 +9,7 @@ export interface PartFollowerDeps {
   readonly chain: Pick<Chain, "head" | "onHeadChange"> & Pick<ChainParts, "executePart">;
   readonly pending: PendingBlocks;
   /** sends a part on to readers of the stream */
-  readonly relay: (text: string) => void;
+  readonly relay: (part: Flashblock, text: string) => void;
   readonly order: FlashblockOrder;
   /** number of the block that is being built here, of which parts of others do not count */
   readonly building: () => number | undefined;
@@ -79,7 +79,7 @@ export class PartFollower {
       case "next":
         break;
     }
-    this.#deps.relay(text);
+    this.#deps.relay(part, text);
     this.#waiting.push({ part, size: text.length, source });
     this.#waitingSize += text.length;
     this.#execute();

@@ -35,9 +35,9 @@ const part = (index: number, parent: number, payloadId = "0x0300000000000001"): 
 describe("a publisher of parts", () => {
   const publishing = () => {
     const [pending, order, sent] = [new PendingBlocks(), new FlashblockOrder(), [] as string[]];
-    const server = { readers: 1, send: (text: string) => void sent.push(text) };
+    const outlet = { publish: (_: unknown, text: () => string) => void sent.push(text()) };
     const metrics = createStreamMetrics(createMetrics({ prefix: "", ofProcess: false }));
-    return { pending, order, sent, publisher: new PartPublisher({ pending, order, server, log: silentLogger, metrics }) };
+    return { pending, order, sent, publisher: new PartPublisher({ pending, order, outlet, log: silentLogger, metrics }) };
   };
 
   it("builds from the first part to the end, and knows its parts when they come back", () => {

@@ -2,12 +2,12 @@ import { flashblockMetadataOf, flashblockOf, type PartSink, type PartsEnd, type 
 import type { PendingBlocks } from "@rnode/eth-api";
 import type { Logger } from "@rnode/observe";
 import { encodeFlashblock, type FlashblockOrder } from "@rnode/protocol";
+import type { PartOutlet } from "./part-outlet.ts";
 import type { StreamMetrics } from "./stream-metrics.ts";
-import type { StreamServer } from "./stream-server.ts";
 
 export interface PartPublisherDeps {
   readonly pending: PendingBlocks;
-  readonly server: Pick<StreamServer, "send" | "readers">;
+  readonly outlet: Pick<PartOutlet, "publish">;
   /** that of the followed streams: parts that are built here take the place of those, and are known when they come back */
   readonly order: FlashblockOrder;
   readonly log: Logger;
@@ -33,12 +33,12 @@ export class PartPublisher implements PartSink {
   }
 
   onPart(part: PendingBlock): void {
-    const { pending, server, order, metrics } = this.#deps;
+    const { pending, outlet, order, metrics } = this.#deps;
     const stopTimer = metrics.publish.time();
     metrics.published.inc();
     const message = flashblockOf(part);
     order.take(message);
-    if (server.readers > 0) server.send(encodeFlashblock(message, flashblockMetadataOf(part)));
+    outlet.publish(message, () => encodeFlashblock(message, flashblockMetadataOf(part)));
     pending.set(part);
     stopTimer();
   }

@@ -5,6 +5,7 @@ import type { Clock } from "@rnode/primitives";
 import { namingPorts, type Scope, UserError } from "@rnode/program";
 import { FlashblockOrder } from "@rnode/protocol";
 import { PartFollower } from "./part-follower.ts";
+import { PartOutlet } from "./part-outlet.ts";
 import { PartPromises } from "./part-promises.ts";
 import { PartPublisher } from "./part-publisher.ts";
 import { createStreamMetrics } from "./stream-metrics.ts";
@@ -31,7 +32,8 @@ export async function startSubblocks(
 ): Promise<number> {
   if (chain.config.optimism === undefined) throw new UserError("--subblocks and --flashblocks-url are for OP Stack chains");
   const metrics = createStreamMetrics(factory);
-  const server = new StreamServer(options, metrics);
+  const server: StreamServer = new StreamServer(options, metrics, () => outlet.missed());
+  const outlet = new PartOutlet({ server, head: () => chain.head().number });
   const port = await scope.use(
     "stream of subblocks",
     () => namingPorts({ "subblocks.port": options.port }, () => server.listen()),
@@ -39,7 +41,7 @@ export async function startSubblocks(
   );
   const order = new FlashblockOrder();
   const promises = new PartPromises({ chain, pending, log, metrics });
-  const publisher = new PartPublisher({ pending, server, order, log, metrics });
+  const publisher = new PartPublisher({ pending, outlet, order, log, metrics });
   if (options.enabled) {
     chain.publishParts({
       intervalMs: options.intervalMs,
@@ -55,7 +57,7 @@ export async function startSubblocks(
     const follower = new PartFollower({
       chain,
       pending,
-      relay: (text) => server.send(text),
+      relay: (part, text) => outlet.publish(part, () => text, text.length),
       order,
       building: () => publisher.building,
       log,

@@ -24,6 +24,8 @@ const PING_INTERVAL_MS = 15_000;
 const REQUEST_LIMIT_MS = 5_000;
 /** Connections that may be accepted beyond the limit, so that their refusal can be told. */
 const SPARE_CONNECTIONS = 16;
+/** A reader that sends it gets the parts of the block under construction first, if there are any. */
+export const RESUME_HEADER = "x-flashblocks-resume";
 /** PERF: a higher quality takes several times as long for a few percent */
 const BROTLI_QUALITY = 3;
 
@@ -31,6 +33,7 @@ const BROTLI_QUALITY = 3;
 export class StreamServer {
   readonly #options: StreamServerOptions;
   readonly #metrics: StreamMetrics;
+  readonly #missed: () => readonly Buffer[];
   readonly #http: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
   /** connections by client: those that read the stream, and all */
@@ -38,9 +41,11 @@ export class StreamServer {
   readonly #connections = new Map<string, number>();
   #pings: NodeJS.Timeout | undefined;
 
-  constructor(options: StreamServerOptions, metrics: StreamMetrics) {
+  /** @param missed the messages of the block under construction */
+  constructor(options: StreamServerOptions, metrics: StreamMetrics, missed: () => readonly Buffer[] = () => []) {
     this.#options = options;
     this.#metrics = metrics;
+    this.#missed = missed;
     this.#http = createServer({ requestTimeout: REQUEST_LIMIT_MS, headersTimeout: REQUEST_LIMIT_MS }, (_, response) => {
       response.writeHead(426, { connection: "close", "content-type": "text/plain" });
       response.end("This is a WebSocket stream of flashblocks.\n");
@@ -69,10 +74,12 @@ export class StreamServer {
     return (this.#http.address() as AddressInfo).port;
   }
 
-  send(text: string): void {
-    if (this.readers === 0) return;
-    const { isCompressed } = this.#options;
-    const message = isCompressed ? compress(text) : Buffer.from(text, "utf8");
+  /** The message of a part, as readers get it. */
+  encode(text: string): Buffer {
+    return this.#options.isCompressed ? compress(text) : Buffer.from(text, "utf8");
+  }
+
+  send(message: Buffer): void {
     this.#metrics.size.observe(message.length);
     for (const socket of this.#sockets.clients) {
       if (socket.readyState !== socket.OPEN) continue;
@@ -81,9 +88,13 @@ export class StreamServer {
         socket.terminate();
         continue;
       }
-      socket.send(message, { binary: isCompressed });
-      this.#metrics.sentBytes.add(message.length);
+      this.#sendTo(socket, message);
     }
+  }
+
+  #sendTo(socket: WebSocket, message: Buffer): void {
+    socket.send(message, { binary: this.#options.isCompressed });
+    this.#metrics.sentBytes.add(message.length);
   }
 
   async close(): Promise<void> {
@@ -114,15 +125,16 @@ export class StreamServer {
       return;
     }
     count(this.#clients, client, socket);
-    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#welcome(opened));
+    this.#sockets.handleUpgrade(request, socket, head, (opened) => this.#welcome(opened, RESUME_HEADER in request.headers));
   }
 
-  #welcome(socket: WebSocket): void {
+  #welcome(socket: WebSocket, resumes: boolean): void {
     alive.add(socket);
     this.#metrics.readers.set(this.readers);
     socket.once("close", () => this.#metrics.readers.set(this.readers));
     socket.on("pong", () => alive.add(socket));
     socket.on("error", () => {}); // too large a message; a close follows
+    if (resumes) for (const message of this.#missed()) this.#sendTo(socket, message);
   }
 
   #ping(): void {

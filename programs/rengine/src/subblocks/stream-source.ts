@@ -2,6 +2,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { type Abortable, Backoff, type Clock, TokenBucket } from "@rnode/primitives";
 import { MAX_FLASHBLOCK_CHARACTERS } from "@rnode/protocol";
 import { WebSocket } from "ws";
+import { RESUME_HEADER } from "./stream-server.ts";
 
 export interface StreamSourceEvents {
   /** The text of a message, or undefined for one that cannot be decompressed or is too large. */
@@ -57,6 +58,7 @@ export class StreamSource {
       handshakeTimeout: HANDSHAKE_LIMIT_MS,
       maxPayload: MAX_FLASHBLOCK_CHARACTERS,
       perMessageDeflate: false,
+      headers: { [RESUME_HEADER]: "1" },
     });
     this.#socket = socket;
     let reason: string | undefined;

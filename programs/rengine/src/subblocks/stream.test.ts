@@ -23,9 +23,9 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-async function serve(options: Partial<StreamServerOptions> = {}) {
+async function serve(options: Partial<StreamServerOptions> = {}, missed: () => readonly Buffer[] = () => []) {
   const metrics = createMetrics({ prefix: "", ofProcess: false });
-  const server = new StreamServer({ ...OPTIONS, ...options }, createStreamMetrics(metrics));
+  const server = new StreamServer({ ...OPTIONS, ...options }, createStreamMetrics(metrics), missed);
   const port = await server.listen();
   closers.push(() => server.close());
   const metric = async (name: string): Promise<number> => {
@@ -49,10 +49,10 @@ async function serve(options: Partial<StreamServerOptions> = {}) {
 describe("the server of a stream", () => {
   it("sends each message to all readers", async () => {
     const { server, reader, metric } = await serve();
-    server.send("nobody reads this");
+    server.send(server.encode("nobody reads this"));
     const readers = [reader(), reader()];
     await vi.waitFor(() => expect(server.readers).toBe(2), PATIENCE);
-    server.send('{"a":1}');
+    server.send(server.encode('{"a":1}'));
     await vi.waitFor(
       () => expect(readers.map(({ received }) => received.map(String))).toEqual([['{"a":1}'], ['{"a":1}']]),
       PATIENCE,
@@ -60,6 +60,23 @@ describe("the server of a stream", () => {
     expect(await metric("subblocks_readers ")).toBe(2);
     expect(await metric("subblocks_sent_bytes_total")).toBe(14);
   });
+
+  it.each([false, true])(
+    "sends what a reader has missed of a block first, if it asks for it (compressed: %s)",
+    async (isCompressed) => {
+      const missed = ["0", "1"].map((text) => Buffer.from(`{"part":${text}}`));
+      const { server, port, reader } = await serve({ isCompressed }, () => missed);
+      const plain = reader();
+      const texts: (string | undefined)[] = [];
+      const events = { onMessage: (text: string | undefined) => void texts.push(text), onUp: () => {}, onDown: () => {} };
+      const source = new StreamSource(`ws://127.0.0.1:${port}`, events, systemClock);
+      closers.push(() => source.close());
+      await vi.waitFor(() => expect([server.readers, texts.length]).toEqual([2, 2]), PATIENCE);
+      server.send(server.encode('{"part":2}'));
+      await vi.waitFor(() => expect(texts).toEqual(['{"part":0}', '{"part":1}', '{"part":2}']), PATIENCE);
+      await vi.waitFor(() => expect(plain.received).toHaveLength(1), PATIENCE);
+    },
+  );
 
   it.each([
     ["in all", { maxConnections: 2 }, 'reason="limit"'],
@@ -97,7 +114,7 @@ describe("the server of a stream", () => {
     const text = "x".repeat(1024 * 1024);
     let sent = 0;
     await vi.waitFor(async () => {
-      server.send(text);
+      server.send(server.encode(text));
       sent++;
       expect(await metric('subblocks_readers_dropped_total{reason="slow"}')).toBe(1);
     }, PATIENCE);
