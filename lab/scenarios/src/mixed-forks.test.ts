@@ -67,7 +67,7 @@ function dataOf(network: SimNetwork, forkTime: number): { before: Set<number>; s
 function expectedUpgrades(fork: OpFork, isInCluster = false): number {
   const { upgrade } = FORK_FACTS[fork].firstBlock;
   if (upgrade.kind !== "bundle") return upgrade.kind === "steps" ? upgrade.steps.length : 0;
-  const { transactions, ofCluster } = upgrade.bundle;
+  const { transactions, ofCluster } = "preliminary" in upgrade ? upgrade.preliminary : upgrade.bundle;
   return transactions + (isInCluster && ofCluster !== undefined ? ofCluster.before.length + ofCluster.after.length : 0);
 }
 

@@ -615,6 +615,7 @@ export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly n
     l1ChainId: L1_CHAIN_ID,
     l2ChainId: L2_CHAIN_ID,
     forkTimes: plan.forkTimes,
+    lagoonPreliminary: true, // the file that its op-node has
     depositContractAddress: filled(20, 0xdd),
     l1SystemConfigAddress: filled(20, 0xcc),
     ...(plan.altDa === undefined

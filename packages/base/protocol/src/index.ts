@@ -52,7 +52,6 @@ export {
   type UpgradeArtifact,
   type UpgradeArtifactSource,
   upgradeArtifactsFromFiles,
-  withoutPreliminary,
 } from "./params/upgrade-artifacts.ts";
 export * from "./rollup/hashed-payload.ts";
 export * from "./rollup/l1-attributes.ts";

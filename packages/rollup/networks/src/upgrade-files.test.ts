@@ -200,7 +200,10 @@ it("each file of the table has a public address", () => {
   expect(of(UPGRADE_ARTIFACTS.karstBundle)[0]).toMatch(
     /^https:\/\/raw\.githubusercontent\.com\/ethereum-optimism\/optimism\/v1\.\d+\.\d+\/op-core\/nuts\/bundles\/karst_nut_bundle\.json$/,
   );
-  expect(of(UPGRADE_ARTIFACTS.lagoonBundle)[0]).toMatch(/\/op-core\/nuts\/bundles\/lagoon_nut_bundle\.json$/);
+  expect(of(UPGRADE_ARTIFACTS.lagoonBundle)).toEqual([
+    "https://raw.githubusercontent.com/ethereum-optimism/optimism/refs/tags/op-node/v1.21.0/op-core/nuts/bundles/lagoon_nut_bundle.json",
+  ]);
+  expect(of(UPGRADE_ARTIFACTS.preliminaryLagoonBundle)[0]).toMatch(/\/refs\/tags\/v1\.19\.6\/.*\/lagoon_nut_bundle\.json$/);
   expect(of(UPGRADE_ARTIFACTS.fjordGasPriceOracle)).toEqual([
     "https://raw.githubusercontent.com/ethereum-optimism/specs/main/specs/static/bytecode/fjord-gas-price-oracle-deployment.txt",
   ]);

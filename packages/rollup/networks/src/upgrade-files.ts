@@ -21,9 +21,12 @@ const OLD_REGISTRY = {
 } as const;
 
 /** Where a file of the table of upgrades is published. */
-export function publishedUpgrade({ file, hash, hashFunction }: UpgradeArtifact): PublishedFile {
+export function publishedUpgrade({ file, hash, hashFunction, release }: UpgradeArtifact): PublishedFile {
   const maxBytes = MAX_FILE_BYTES;
-  if (hashFunction === "sha256") return { ...OPTIMISM, path: `op-core/nuts/bundles/${file}`, maxBytes };
+  if (hashFunction === "sha256") {
+    const refs = release === undefined ? OPTIMISM.refs : ([`refs/tags/${release}`] as const);
+    return { ...OPTIMISM, refs, path: `op-core/nuts/bundles/${file}`, maxBytes };
+  }
   if (file === CREATE2_DEPLOYER_FILE) return { ...OLD_REGISTRY, path: `superchain/extra/bytecodes/${hash}.bin.gz`, maxBytes };
   return { ...SPECS, path: `specs/static/bytecode/${file}`, maxBytes };
 }

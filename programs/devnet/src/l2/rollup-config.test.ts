@@ -20,6 +20,9 @@ describe("the files for the programs", () => {
     expect(config.genesis.systemConfig.scalar[0]).toBe(1);
     expect(config.forkTimes).toEqual(l2ForkTimes(DEFAULT_PARAMETERS, 1_700_000_000));
     expect(config.forkTimes.jovian).toBe(0);
+    expect(config.lagoonPreliminary).toBeUndefined();
+    const withLagoon = { ...DEFAULT_PARAMETERS, forkDelaysSec: { karst: 2, lagoon: 4 } };
+    expect(rollupConfig(withLagoon, roles, l1, l1Genesis, `0x${"22".repeat(32)}`)).toMatchObject({ lagoon_preliminary: true });
   });
 
   it("has a dependency set if a fork needs one, with this chain in it", () => {

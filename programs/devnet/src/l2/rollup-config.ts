@@ -3,7 +3,7 @@ import { concatHex, type Hex, padHex, toHex } from "viem";
 import type { DevRoles } from "../accounts.ts";
 import type { L1Addresses } from "../l1/l1-contracts.ts";
 import type { L1Genesis } from "../l1/l1-deploy.ts";
-import { type ChainParameters, l2ForkTimes } from "../parameters.ts";
+import { type ChainParameters, l2ForkTimes, needsDependencySet } from "../parameters.ts";
 
 /** Of chains that start before the L1 fee had two scalars; the scalar is in millionths. */
 const L1_FEE_OVERHEAD_GAS = 188n;
@@ -46,6 +46,7 @@ export function rollupConfig(
     l1_chain_id: parameters.l1ChainId,
     l2_chain_id: parameters.l2ChainId,
     ...rollupForkTimesToJson(forkTimes),
+    ...(needsDependencySet(parameters) && { lagoon_preliminary: true }), // its contracts obey the devnet's feature flag
     batch_inbox_address: parameters.batchInbox,
     ...altDaConfig(parameters, l1),
     deposit_contract_address: l1.OptimismPortal,

@@ -14,7 +14,10 @@ export async function fetchUpgradeFiles(
   { signal, log }: { readonly signal: AbortSignal; readonly log: (line: string) => void },
 ): Promise<void> {
   const genesisTimeSec = 1;
-  for (const artifact of upgradeFilesAfter({ forkTimes: l2ForkTimes(parameters, genesisTimeSec) }, genesisTimeSec)) {
+  for (const artifact of upgradeFilesAfter(
+    { forkTimes: l2ForkTimes(parameters, genesisTimeSec), lagoonPreliminary: true },
+    genesisTimeSec,
+  )) {
     const { file, hash } = artifact;
     const path = join(folder, file);
     if (existsSync(path)) continue; // the programs check it

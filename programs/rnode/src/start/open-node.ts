@@ -20,7 +20,6 @@ import type { SafeHeadDatabase } from "../safe/safe-head-database.ts";
 import { TimedOutPayloads } from "../unsafe/timed-out-payloads.ts";
 import { Connections, type L1Connections } from "./connections.ts";
 import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
-import { upgradeSourceFor } from "./upgrades.ts";
 
 /** in the data folder: unsafe payloads that the engine did not finish in time */
 const TIMED_OUT_FILE = "timed-out-payloads.json";
@@ -60,7 +59,7 @@ export async function openNode(
   const { dependencySet, ...config } = loaded;
   const derivation = {
     ...config,
-    upgradeArtifact: upgradeSourceFor(config.rollup, loaded.upgradeArtifact ?? upgrades?.source, { derives, sequences }, log),
+    upgradeArtifact: loaded.upgradeArtifact ?? upgrades?.source,
   };
   assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.unixMs() / 1000));

@@ -49,6 +49,7 @@ const full: Record<string, unknown> = {
   isthmus_time: 9,
   jovian_time: 9,
   keep_karst_upgrade_gas: true,
+  lagoon_preliminary: true,
   batch_inbox_address: address("5"),
   deposit_contract_address: address("6"),
   l1_system_config_address: address("7"),
@@ -79,6 +80,7 @@ describe("rollupConfigFromJson", () => {
       forkTimes: { regolith: 0, canyon: 0, delta: 5, ecotone: 5, fjord: 6, granite: 7, holocene: 8, isthmus: 9, jovian: 9 },
       pectraBlobScheduleTime: 3,
       keepKarstUpgradeGas: true,
+      lagoonPreliminary: true,
       genesis: { systemConfig: { operatorFeeScalar: 0xabcd, operatorFeeConstant: 0xdcban, minBaseFee: 9n, gasLimit: 60_000_000n } },
     });
   });

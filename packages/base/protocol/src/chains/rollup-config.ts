@@ -48,6 +48,8 @@ export interface RollupConfig {
   readonly forkTimes: Readonly<Partial<Record<OpFork, number>>>;
   readonly pectraBlobScheduleTime?: number | undefined;
   readonly keepKarstUpgradeGas?: boolean | undefined;
+  /** Lagoon begins with the contracts of optimism v1.19.6, from before it was scheduled, as on development chains of that time */
+  readonly lagoonPreliminary?: boolean | undefined;
   /** 20 bytes each */
   readonly batchInboxAddress: Uint8Array;
   readonly depositContractAddress: Uint8Array;

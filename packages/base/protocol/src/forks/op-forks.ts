@@ -7,6 +7,7 @@ import {
   JOVIAN_UPGRADE,
   KARST_UPGRADE,
   LAGOON_UPGRADE,
+  PRELIMINARY_LAGOON_UPGRADE,
   type UpgradeBundle,
   type UpgradeStep,
 } from "../params/upgrade-steps.ts";
@@ -92,7 +93,8 @@ export interface DerivationFacts {
 export type NetworkUpgrade =
   | { readonly kind: "none" }
   | { readonly kind: "steps"; readonly steps: readonly UpgradeStep[] }
-  | { readonly kind: "bundle"; readonly bundle: UpgradeBundle };
+  /** @property preliminary the revision of chains with `lagoonPreliminary` */
+  | { readonly kind: "bundle"; readonly bundle: UpgradeBundle; readonly preliminary?: UpgradeBundle };
 
 /** Facts about the activation block of a fork, unless the fork is active at genesis. */
 export interface FirstBlockFacts {
@@ -311,7 +313,10 @@ export const FORK_FACTS = {
     override: "lagoon",
     oldOverride: "interop",
     isUnscheduled: true,
-    firstBlock: { userTransactions: "forbidden", upgrade: { kind: "bundle", bundle: LAGOON_UPGRADE } },
+    firstBlock: {
+      userTransactions: "forbidden",
+      upgrade: { kind: "bundle", bundle: LAGOON_UPGRADE, preliminary: PRELIMINARY_LAGOON_UPGRADE },
+    },
     blocks: { acceptsGasRefunds: true, hasExecutingMessages: true },
     derivation: {},
   },

@@ -14,21 +14,17 @@ export interface UpgradeArtifact {
   readonly hash: Hex;
   /** length in bytes, if the specification states it */
   readonly length?: number | undefined;
-  /** a revision from before the fork was scheduled: public networks get a newer one, which this version does not know */
-  readonly isPreliminary?: true;
+  /** the only tag of its repository whose file it is: others have other revisions */
+  readonly release?: string | undefined;
 }
 
 /** Returns the bytes of an artifact by its hash; `undefined` if not available. */
 export type UpgradeArtifactSource = (hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined;
 
-type FatalUpgradeErrorCode = "upgrade/missing-artifact" | "upgrade/wrong-artifact" | "upgrade/bad-bundle";
-export type UpgradeErrorCode = FatalUpgradeErrorCode | "upgrade/preliminary";
+export type UpgradeErrorCode = "upgrade/missing-artifact" | "upgrade/wrong-artifact" | "upgrade/bad-bundle";
 
-export class UpgradeError extends codedErrors<UpgradeErrorCode, FatalUpgradeErrorCode>(
-  {
-    "upgrade/preliminary":
-      "this version does not know the contracts that {network} deploys in its next fork ({file} is a revision from before the fork was scheduled): update it",
-  },
+export class UpgradeError extends codedErrors<UpgradeErrorCode, UpgradeErrorCode>(
+  {},
   {
     "upgrade/missing-artifact":
       "{file} is not in the folder of --rollup.upgrades-dir (by default, upgrades in the data folder); it is published at {publishedAt}",
@@ -91,8 +87,15 @@ export const UPGRADE_ARTIFACTS = {
   lagoonBundle: {
     file: "lagoon_nut_bundle.json",
     hashFunction: "sha256",
+    hash: "0xa4a9dac53431d07e4f24a803f23f0216e10396269a17d1df7ecd64393dc76b5e",
+    release: "op-node/v1.21.0",
+  },
+  /** of optimism v1.19.6: \`lagoonPreliminary\` of a rollup configuration */
+  preliminaryLagoonBundle: {
+    file: "lagoon_nut_bundle.json",
+    hashFunction: "sha256",
     hash: "0x2124ce31c0947cac15f00114214dd4354848f7b4642ff2d12ebb3f94b28cc989",
-    isPreliminary: true,
+    release: "v1.19.6",
   },
 } as const satisfies Record<string, UpgradeArtifact>;
 
@@ -134,14 +137,6 @@ export function loadUpgradeArtifact(artifact: UpgradeArtifact, source: UpgradeAr
   }
   return bytes;
 }
-
-/** A source for a public network: it has no preliminary artifacts. @throws {CodedError} upgrade/preliminary */
-export const withoutPreliminary =
-  (network: string, source: UpgradeArtifactSource | undefined): UpgradeArtifactSource =>
-  (hash, artifact) => {
-    if (artifact.isPreliminary) throw new UpgradeError("upgrade/preliminary", { network, file: artifact.file });
-    return source?.(hash, artifact);
-  };
 
 const PUBLISHED_AT =
   "github.com/ethereum-optimism/specs specs/static/bytecode, github.com/ethereum-optimism/optimism op-core/nuts/bundles";

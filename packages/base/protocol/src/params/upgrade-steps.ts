@@ -118,8 +118,8 @@ export const KARST_UPGRADE: UpgradeBundle = {
 export const LAGOON_UPGRADE: UpgradeBundle = {
   name: "Interop",
   artifact: A.lagoonBundle,
-  transactions: 28,
-  gas: 60_503_172n,
+  transactions: 29,
+  gas: 64_827_394n,
   ofCluster: {
     before: [
       {
@@ -142,4 +142,11 @@ export const LAGOON_UPGRADE: UpgradeBundle = {
       },
     ],
   },
+};
+
+export const PRELIMINARY_LAGOON_UPGRADE: UpgradeBundle = {
+  ...LAGOON_UPGRADE,
+  artifact: A.preliminaryLagoonBundle,
+  transactions: 28,
+  gas: 60_503_172n,
 };

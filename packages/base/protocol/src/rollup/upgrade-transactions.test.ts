@@ -16,6 +16,7 @@ import {
   JOVIAN_UPGRADE,
   KARST_UPGRADE,
   LAGOON_UPGRADE,
+  PRELIMINARY_LAGOON_UPGRADE,
   type UpgradeStep,
 } from "../params/upgrade-steps.ts";
 import { upgradeSourceHash } from "../transactions/deposits.ts";
@@ -23,6 +24,7 @@ import { encodeTransaction } from "../transactions/transaction-codec.ts";
 import {
   bundleTransactions,
   passingUpgradeGasAt,
+  upgradeFilesAfter,
   upgradeGasAt,
   upgradesOfBlock,
   upgradeTransactions,
@@ -225,7 +227,7 @@ describe("upgrades of a block", () => {
       [600, 55_370_657n],
       [602, 0n],
       [700, 0n],
-      [702, 60_653_172n],
+      [702, 64_977_394n],
       [704, 0n],
     ] as const) {
       expect(upgradeGasAt(schedule, time)).toBe(gas);
@@ -283,16 +285,16 @@ describe("Lagoon's first block", () => {
   const SET_FEATURE = "0x22ad3660686317c7508cfb0daa4c8d86db29d958d6febe76d8eb2d8a16a3615a";
   const FUND = "0x6643cb07e2629dba4d88b8376cbc8597e04ed75b5d2cd27ff4a899913b36a3de";
   const INDEX_0 = "0xd0c91a4c576f08641ab3b302c233d09f97f543800f2f32e8d40e92ee57d989ce";
-  const INDEX_27 = "0xffc24d0690a7ef8b6be44cf7dd240f6380dd697d88d45d3ce4f038d5be65fab2";
+  const LAST = "0x95a57d1e0ec9ee6f0ddc041cad839d7f3ccb29ac8e9db96724c922592cc51846";
 
   /** The intents of the first and last entry, and all gas limits together, are those of the published file. */
   const rows = [
     row({ intent: "Deploy StorageSetter Implementation", gasLimit: 498_000 }),
-    ...Array.from({ length: 26 }, () => row({})),
+    ...Array.from({ length: 27 }, () => row({})),
     row({
       intent: "L2ProxyAdmin Upgrade Predeploys",
       to: "0x4200000000000000000000000000000000000018",
-      gasLimit: 60_503_172 - 498_000 - 26_000_000,
+      gasLimit: 64_827_394 - 498_000 - 27_000_000,
     }),
   ];
   const content = json(rows);
@@ -309,19 +311,19 @@ describe("Lagoon's first block", () => {
   it("has the bundle alone in a set of one", () => {
     for (const input of [{ source }, { source, isInCluster: false }]) {
       const { transactions, extraGas } = upgradesOfBlock(config, 400, input);
-      expect(transactions).toHaveLength(28);
-      expect([hashes(transactions)[0], hashes(transactions)[27]]).toEqual([INDEX_0, INDEX_27]);
-      expect(extraGas).toBe(60_653_172n);
+      expect(transactions).toHaveLength(29);
+      expect([hashes(transactions)[0], hashes(transactions)[28]]).toEqual([INDEX_0, LAST]);
+      expect(extraGas).toBe(64_977_394n);
     }
   });
 
   it("has it between two more in a set of two", () => {
     const { transactions, extraGas } = upgradesOfBlock(config, 400, { source, isInCluster: true });
-    expect(transactions).toHaveLength(30);
-    expect([0, 1, 28, 29].map((index) => hashes(transactions)[index])).toEqual([SET_FEATURE, INDEX_0, INDEX_27, FUND]);
-    expect(extraGas).toBe(60_653_172n);
+    expect(transactions).toHaveLength(31);
+    expect([0, 1, 29, 30].map((index) => hashes(transactions)[index])).toEqual([SET_FEATURE, INDEX_0, LAST, FUND]);
+    expect(extraGas).toBe(64_977_394n);
     expect(transactions.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)).toBe(extraGas);
-    expect(transactions.slice(1, 29)).toEqual(upgradesOfBlock(config, 400, { source }).transactions);
+    expect(transactions.slice(1, 30)).toEqual(upgradesOfBlock(config, 400, { source }).transactions);
     expect(transactions.filter(({ isSystemTx, to }) => isSystemTx || to === undefined)).toEqual([]);
     const asText = ({ from, to, gasLimit, mint, value, data }: (typeof transactions)[number]) => ({
       from: bytesToHex(from),
@@ -340,7 +342,7 @@ describe("Lagoon's first block", () => {
       value: 0n,
       data: `0x46a4d780${Buffer.from("INTEROP").toString("hex").padEnd(64, "0")}`,
     });
-    expect(asText(transactions[29]!)).toEqual({
+    expect(asText(transactions[30]!)).toEqual({
       from,
       to: "0x4200000000000000000000000000000000000025",
       gasLimit: 50_000n,
@@ -348,6 +350,17 @@ describe("Lagoon's first block", () => {
       value: 2n ** 128n - 1n,
       data: "0xb60d4288",
     });
+  });
+
+  it("has the contracts of before it was scheduled on a chain whose configuration says so", () => {
+    const preliminary = { ...config, lagoonPreliminary: true };
+    expect([399, 400, 402].map((time) => upgradeGasAt(preliminary, time))).toEqual([0n, 60_653_172n, 0n]);
+    expect([399, 400, 402].map((time) => upgradeGasAt(config, time))).toEqual([0n, 64_977_394n, 0n]);
+    expect(upgradeFilesAfter(preliminary, 399)).toEqual([UPGRADE_ARTIFACTS.preliminaryLagoonBundle]);
+    expect(upgradeFilesAfter(config, 399)).toEqual([UPGRADE_ARTIFACTS.lagoonBundle]);
+    expect(() => upgradesOfBlock(preliminary, 400, { source })).toThrow(
+      expect.objectContaining({ code: "upgrade/wrong-artifact" }),
+    );
   });
 
   it("is the only one with them, and needs the file", () => {
@@ -370,6 +383,8 @@ describe("Lagoon's first block", () => {
 });
 
 describe("the published bundles", () => {
+  const { hash, ...preliminary } = UPGRADE_ARTIFACTS.preliminaryLagoonBundle;
+  const isPreliminary = published?.(hash, { hash, ...preliminary }) !== undefined;
   const missing = ["karst_nut_bundle.json", "lagoon_nut_bundle.json"].filter((file) => !existsSync(join(folder ?? "/none", file)));
 
   it.skipIf(missing.length > 0)(
@@ -377,15 +392,17 @@ describe("the published bundles", () => {
     () => {
       for (const [fork, { gas, transactions }] of [
         ["karst", KARST_UPGRADE],
-        ["lagoon", LAGOON_UPGRADE],
+        ["lagoon", isPreliminary ? PRELIMINARY_LAGOON_UPGRADE : LAGOON_UPGRADE],
       ] as const) {
-        const found = upgradeTransactions(fork, { source: published });
+        const found = upgradeTransactions(fork, { source: published, isPreliminary });
         expect([found.length, found.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)]).toEqual([transactions, gas]);
       }
-      const lagoon = upgradeTransactions("lagoon", { source: published, isInCluster: true });
-      expect(lagoon).toHaveLength(30);
+      const lagoon = upgradeTransactions("lagoon", { source: published, isInCluster: true, isPreliminary });
+      const last = isPreliminary
+        ? "0xffc24d0690a7ef8b6be44cf7dd240f6380dd697d88d45d3ce4f038d5be65fab2"
+        : "0x95a57d1e0ec9ee6f0ddc041cad839d7f3ccb29ac8e9db96724c922592cc51846";
       expect(bytesToHex(lagoon[1]!.sourceHash)).toBe("0xd0c91a4c576f08641ab3b302c233d09f97f543800f2f32e8d40e92ee57d989ce");
-      expect(bytesToHex(lagoon[28]!.sourceHash)).toBe("0xffc24d0690a7ef8b6be44cf7dd240f6380dd697d88d45d3ce4f038d5be65fab2");
+      expect(bytesToHex(lagoon.at(-2)!.sourceHash)).toBe(last);
     },
   );
 });

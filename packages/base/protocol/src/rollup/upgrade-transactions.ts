@@ -1,7 +1,7 @@
 import { hexToBytes, hexToFixedBytes } from "@rnode/primitives";
 import type { RollupConfig } from "../chains/rollup-config.ts";
 import { firstBlockFacts, forksBeginningAt } from "../forks/fork-times.ts";
-import { OP_FORKS, type OpFork } from "../forks/op-forks.ts";
+import { type NetworkUpgrade, OP_FORKS, type OpFork } from "../forks/op-forks.ts";
 import {
   asciiText,
   isFile,
@@ -14,7 +14,7 @@ import { bundleGas, type UpgradeBundle, type UpgradeStep } from "../params/upgra
 import { upgradeSourceHash } from "../transactions/deposits.ts";
 import type { DepositTransaction } from "../transactions/transaction.ts";
 
-type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
+type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec" | "lagoonPreliminary">;
 
 const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec: number): readonly OpFork[] =>
   forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
@@ -34,9 +34,15 @@ function gasOf(config: ForkSchedule, l2TimestampSec: number, counts: (bundle: Up
   let gas = 0n;
   for (const fork of forksOfBlock(config, l2TimestampSec)) {
     const { upgrade } = firstBlockFacts(fork);
-    if (upgrade.kind === "bundle" && counts(upgrade.bundle)) gas += bundleGas(upgrade.bundle);
+    const bundle = bundleOf(upgrade, config.lagoonPreliminary);
+    if (bundle !== undefined && counts(bundle)) gas += bundleGas(bundle);
   }
   return gas;
+}
+
+function bundleOf(upgrade: NetworkUpgrade, isPreliminary = false): UpgradeBundle | undefined {
+  if (upgrade.kind !== "bundle") return undefined;
+  return (isPreliminary ? upgrade.preliminary : undefined) ?? upgrade.bundle;
 }
 
 /** What upgrade transactions are made of, besides the tables of forks. */
@@ -44,6 +50,8 @@ export interface UpgradeInput {
   readonly source?: UpgradeArtifactSource | undefined;
   /** whether the chain's dependency set has other chains; default false */
   readonly isInCluster?: boolean | undefined;
+  /** \`lagoonPreliminary\` of the chain; default false */
+  readonly isPreliminary?: boolean | undefined;
 }
 
 /**
@@ -51,7 +59,10 @@ export interface UpgradeInput {
  *
  * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle
  */
-export function upgradeTransactions(fork: OpFork, { source, isInCluster = false }: UpgradeInput = {}): DepositTransaction[] {
+export function upgradeTransactions(
+  fork: OpFork,
+  { source, isInCluster = false, isPreliminary }: UpgradeInput = {},
+): DepositTransaction[] {
   const { upgrade } = firstBlockFacts(fork);
   const ofSteps = (steps: readonly UpgradeStep[]): DepositTransaction[] => steps.map((step) => stepTransaction(step, source));
   switch (upgrade.kind) {
@@ -60,8 +71,9 @@ export function upgradeTransactions(fork: OpFork, { source, isInCluster = false 
     case "steps":
       return ofSteps(upgrade.steps);
     case "bundle": {
-      const { artifact, ofCluster } = upgrade.bundle;
-      const transactions = bundleTransactions(upgrade.bundle, loadUpgradeArtifact(artifact, source));
+      const bundle = bundleOf(upgrade, isPreliminary)!;
+      const { artifact, ofCluster } = bundle;
+      const transactions = bundleTransactions(bundle, loadUpgradeArtifact(artifact, source));
       if (ofCluster === undefined || !isInCluster) return transactions;
       return [...ofSteps(ofCluster.before), ...transactions, ...ofSteps(ofCluster.after)];
     }
@@ -73,11 +85,15 @@ export function upgradeTransactions(fork: OpFork, { source, isInCluster = false 
  *
  * @param l2TimestampSec of the last existing block; its forks are active
  */
-export function upgradeFilesAfter({ forkTimes }: Pick<RollupConfig, "forkTimes">, l2TimestampSec: number): UpgradeArtifact[] {
+export function upgradeFilesAfter(
+  { forkTimes, lagoonPreliminary }: Pick<RollupConfig, "forkTimes" | "lagoonPreliminary">,
+  l2TimestampSec: number,
+): UpgradeArtifact[] {
   return OP_FORKS.flatMap((fork) => {
     if ((forkTimes[fork] ?? Number.NEGATIVE_INFINITY) <= l2TimestampSec) return [];
     const { upgrade } = firstBlockFacts(fork);
-    if (upgrade.kind === "bundle") return [upgrade.bundle.artifact];
+    const bundle = bundleOf(upgrade, lagoonPreliminary);
+    if (bundle !== undefined) return [bundle.artifact];
     if (upgrade.kind !== "steps") return [];
     return upgrade.steps.flatMap(({ data }) => (data instanceof Uint8Array || !isFile(data) ? [] : [data]));
   });
@@ -94,7 +110,8 @@ export function upgradesOfBlock(
   l2TimestampSec: number,
   input?: UpgradeInput,
 ): { readonly transactions: DepositTransaction[]; readonly extraGas: bigint } {
-  const transactions = forksOfBlock(config, l2TimestampSec).flatMap((fork) => upgradeTransactions(fork, input));
+  const given = { ...input, isPreliminary: config.lagoonPreliminary };
+  const transactions = forksOfBlock(config, l2TimestampSec).flatMap((fork) => upgradeTransactions(fork, given));
   return { transactions, extraGas: upgradeGasAt(config, l2TimestampSec) };
 }
 

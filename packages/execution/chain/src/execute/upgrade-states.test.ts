@@ -115,10 +115,14 @@ describe.skipIf(FORKS.length === 0)("the first block of a fork with a bundle", (
       config: { ...config, optimism: { ...config.optimism!, forkTimes } },
     });
     const files = readdirSync(folder!).map((name) => ({ name, content: readFileSync(join(folder!, name)) }));
-    const { transactions, extraGas } = upgradesOfBlock({ forkTimes, blockTimeSec: BLOCK_TIME_SEC }, forkTimeSec, {
-      source: upgradeArtifactsFromFiles(files),
-      isInCluster,
-    });
+    const { transactions, extraGas } = upgradesOfBlock(
+      { forkTimes, blockTimeSec: BLOCK_TIME_SEC, lagoonPreliminary: true },
+      forkTimeSec,
+      {
+        source: upgradeArtifactsFromFiles(files),
+        isInCluster,
+      },
+    );
     const l1Info = { ...attributesDeposit(1), data: new Uint8Array(0) };
     produce(dev, 1, { transactions: [l1Info, ...earlier].map(encodeTransaction) });
     produce({ ...dev, fork }, 1, {
