@@ -1,43 +1,69 @@
 import { silentLogger } from "@rnode/observe";
+import { UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import { expect, it } from "vitest";
-import { type Head, MovingPivot } from "./moving-pivot.ts";
+import { type Head, isBelowHead, MovingPivot } from "./moving-pivot.ts";
 
-const headAt = (number: number): Head => ({ number, hash: new Uint8Array(32).fill(number) });
-const headerAt = (number: number): Header => ({ number, stateRoot: new Uint8Array(32).fill(number + 1) }) as Header;
+/** On one of two branches. */
+const hashAt = (number: number, branch = 0): Uint8Array => Uint8Array.of(number >> 8, number, branch);
+const headAt = (number: number, branch = 0): Head => ({ number, hash: hashAt(number, branch) });
+const rootAt = (number: number): Uint8Array => new Uint8Array(32).fill(number + 1);
 
-it("the pivot stays until the head is far ahead of it, and moves once a newer header is there", async () => {
-  let newest = headAt(10);
-  let answer: (() => void) | undefined;
-  let isMissing = true;
-  const asked: number[] = [];
-  const headerOf = async (hash: Uint8Array): Promise<Header> => {
-    asked.push(hash[0]!);
-    if (asked.length > 1) {
-      await new Promise<void>((resolve) => {
-        answer = resolve;
-      });
-      if (isMissing) throw new Error("no peer gives it");
-    }
-    return headerAt(hash[0]!);
+/** The branches part above block 100. */
+async function headerOf(hash: Uint8Array): Promise<Header> {
+  const number = 256 * hash[0]! + hash[1]!;
+  return { number, stateRoot: rootAt(number), parentHash: hashAt(number - 1, number > 101 ? hash[2]! : 0) } as Header;
+}
+
+it("the pivot is an ancestor of the head, or in the middle of a short chain", async () => {
+  for (const [head, genesis, wanted] of [
+    [1, 0, 1],
+    [20, 0, 10],
+    [128, 0, 64],
+    [1_000, 0, 936],
+    [1_000, 990, 995],
+  ] as const) {
+    const pivot = await MovingPivot.below({ newest: () => headAt(head), genesis, headerOf, log: silentLogger });
+    expect(pivot.withRoot(pivot.root)).toMatchObject({ header: { number: wanted }, hash: hashAt(wanted) });
+  }
+});
+
+it("the pivot stays until the head is far ahead of it, and moves once the newer one is there", async () => {
+  let newest = headAt(164);
+  let isMissing = false;
+  let asked = 0;
+  const answer = async (hash: Uint8Array): Promise<Header> => {
+    asked++;
+    if (isMissing) throw new UserError("no peer gives it");
+    return headerOf(hash);
   };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  const pivot = await MovingPivot.at(newest, { newest: () => newest, headerOf, log: silentLogger });
-  newest = headAt(73);
-  expect(pivot.root).toEqual(headerAt(10).stateRoot);
-  expect(asked).toEqual([10]);
-  newest = headAt(74);
-  expect([pivot.root, pivot.root]).toEqual([headerAt(10).stateRoot, headerAt(10).stateRoot]);
-  expect(asked).toEqual([10, 74]);
-  answer!();
+  const pivot = await MovingPivot.below({ newest: () => newest, genesis: 0, headerOf: answer, log: silentLogger });
+  newest = headAt(219);
+  expect(pivot.root).toEqual(rootAt(100));
   await turn();
-  newest = headAt(80);
+  expect(asked).toBe(65);
+  newest = headAt(220);
+  isMissing = true;
+  expect([pivot.root, pivot.root]).toEqual([rootAt(100), rootAt(100)]);
+  await turn();
+  expect(asked).toBe(66);
   isMissing = false;
-  expect(pivot.root).toEqual(headerAt(10).stateRoot);
-  answer!();
+  expect(pivot.root).toEqual(rootAt(100));
   await turn();
-  expect(pivot.root).toEqual(headerAt(80).stateRoot);
-  expect(asked).toEqual([10, 74, 80]);
-  for (const number of [10, 80])
-    expect(pivot.withRoot(headerAt(number).stateRoot)).toMatchObject({ header: { number }, hash: headAt(number).hash });
+  expect(pivot.root).toEqual(rootAt(156));
+  for (const number of [100, 156])
+    expect(pivot.withRoot(rootAt(number))).toMatchObject({ header: { number }, hash: hashAt(number) });
+});
+
+it("a reorg above a block leaves it below the head, and a deeper one does not", async () => {
+  const isBelow = (number: number, newest: Head, answer = headerOf): Promise<boolean> =>
+    isBelowHead(headAt(number), { newest: () => newest, headerOf: answer });
+  expect(await isBelow(100, headAt(164, 1))).toBe(true);
+  expect(await isBelow(101, headAt(164, 0))).toBe(true);
+  expect(await isBelow(101, headAt(164, 1))).toBe(false);
+  expect(await isBelow(101, headAt(100, 1))).toBe(false);
+  expect(await isBelow(101, headAt(5_000, 1))).toBe(true); // too far to be compared
+  const missing = (): Promise<Header> => Promise.reject(new UserError("no peer gives it"));
+  expect(await isBelow(101, headAt(164, 1), missing)).toBe(true);
 });

@@ -1,5 +1,6 @@
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, type Hex } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex } from "@rnode/primitives";
+import { UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import type { StateTaker } from "@rnode/sync";
 
@@ -14,15 +15,21 @@ export interface Pivot {
 export interface MovingPivotDeps {
   /** the head that fork choice named last */
   readonly newest: () => Head;
-  /** @throws {UserError} no peer gives the block */
+  /** number of the genesis block */
+  readonly genesis: number;
+  /** Called with each block and then with its parent. @throws {UserError} no peer gives the block */
   readonly headerOf: (hash: Uint8Array) => Promise<Header>;
   readonly log: Logger;
 }
 
+/** Geth's: reorgs of the unsafe head that are not deeper leave the pivot canonical. */
+const BEHIND_HEAD = 64;
 /** Peers have the states of the last 128 blocks, and the slowest of them are some blocks behind. */
-const MAX_BEHIND = 64;
+const MAX_BEHIND = 120;
+/** A pivot further behind the head is not compared with the head's ancestors. */
+const MAX_COMPARED = 1_024;
 
-/** A head, and later a newer one, before peers forget the state of the first. */
+/** An ancestor of the head, and later one of a newer head, before peers forget the state of the first. */
 export class MovingPivot {
   readonly #deps: MovingPivotDeps;
   #current: Pivot;
@@ -36,15 +43,15 @@ export class MovingPivot {
     this.#all.set(bytesToHex(first.header.stateRoot), first);
   }
 
-  static async at({ hash }: Head, deps: MovingPivotDeps): Promise<MovingPivot> {
-    return new MovingPivot({ header: await deps.headerOf(hash), hash }, deps);
+  /** @throws {UserError} no peer gives the blocks */
+  static async below(deps: MovingPivotDeps): Promise<MovingPivot> {
+    return new MovingPivot(await pivotOf(deps), deps);
   }
 
   /** State root of the block that is wanted now. */
   get root(): Uint8Array {
-    const newest = this.#deps.newest();
     const { header } = this.#current;
-    if (!this.#isMoving && newest.number - header.number >= MAX_BEHIND) void this.#move(newest);
+    if (!this.#isMoving && this.#deps.newest().number - header.number >= MAX_BEHIND) void this.#move();
     return header.stateRoot;
   }
 
@@ -53,18 +60,50 @@ export class MovingPivot {
     return this.#all.get(bytesToHex(root))!;
   }
 
-  async #move({ number, hash }: Head): Promise<void> {
-    const { headerOf, log } = this.#deps;
+  async #move(): Promise<void> {
+    const { log } = this.#deps;
     this.#isMoving = true;
     try {
-      const header = await headerOf(hash);
-      this.#current = { header, hash };
+      this.#current = await pivotOf(this.#deps);
+      const { header } = this.#current;
       this.#all.set(bytesToHex(header.stateRoot), this.#current);
-      log.info("the state of a newer head is fetched, because peers forget that of the old one", { number });
+      log.info("the pivot moves: peers forget the state of the old one", { number: header.number });
     } catch (error) {
-      log.debug("the newer head cannot be had from peers", { number, error });
+      log.debug("the new pivot cannot be had from peers", { error });
     } finally {
       this.#isMoving = false;
     }
   }
+}
+
+/** @throws {UserError} no peer gives the blocks */
+async function pivotOf({ newest, genesis, headerOf }: MovingPivotDeps): Promise<Pivot> {
+  const { number, hash } = newest();
+  return ancestorOf(hash, Math.min(BEHIND_HEAD, (number - genesis) >> 1), headerOf);
+}
+
+/** Whether a block is an ancestor of the newest head, as far as this can be had from peers. */
+export async function isBelowHead(
+  block: { readonly number: number; readonly hash: Uint8Array },
+  { newest, headerOf }: Pick<MovingPivotDeps, "newest" | "headerOf">,
+): Promise<boolean> {
+  const { number, hash } = newest();
+  const distance = number - block.number;
+  if (distance > MAX_COMPARED) return true;
+  if (distance < 0) return false;
+  try {
+    return equalBytes((await ancestorOf(hash, distance, headerOf)).hash, block.hash);
+  } catch (error) {
+    if (error instanceof UserError) return true;
+    throw error;
+  }
+}
+
+async function ancestorOf(hash: Uint8Array, distance: number, headerOf: MovingPivotDeps["headerOf"]): Promise<Pivot> {
+  let found: Pivot = { header: await headerOf(hash), hash };
+  for (let i = 0; i < distance; i++) {
+    const { parentHash } = found.header;
+    found = { header: await headerOf(parentHash), hash: parentHash };
+  }
+  return found;
 }

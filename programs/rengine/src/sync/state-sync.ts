@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Chain, RowCounts } from "@rnode/chain";
 import type { BlockPeers } from "@rnode/devp2p";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
+import { Backoff, bytesToHex, type Clock, hexToBytes, isCodedError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import { type BlockRecord, collectLastBlocks } from "@rnode/snapshot";
@@ -15,11 +15,15 @@ import { ROWS_FOLDER, stateOfPeers } from "../import-state/state-of-peers.ts";
 import { writeSorted } from "../import-state/write-state.ts";
 import { type ChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { finishedDatabasePath } from "../setup/database.ts";
-import { type Head, MovingPivot } from "./moving-pivot.ts";
+import { type Head, isBelowHead, MovingPivot } from "./moving-pivot.ts";
+import { stateSyncFailure } from "./state-sync-error.ts";
 
 /** Within the data folder. */
 const DATABASE_FOLDER = "chaindata.partial";
 const LINE_MS = 8_000;
+/** Attempts in a row without progress, before blocks are synced instead. */
+const MAX_ATTEMPTS = 3;
+const PAUSES = { firstMs: 10_000, maxMs: 300_000 };
 
 export interface StateSyncDeps {
   readonly chain: Pick<Chain, "config" | "genesis" | "head">;
@@ -34,8 +38,9 @@ export interface StateSyncDeps {
 }
 
 /**
- * Fetches the state after a head that is far ahead of a chain without blocks, and writes it into a new database, while the client runs on the present one.
- * When the head has moved on by many blocks, the newest one's state is fetched instead. If no peer serves the state, all blocks are synced.
+ * Fetches the state after an ancestor of a head that is far ahead of a chain without blocks, and writes it into a new database, while the client runs on the
+ * present one. When the head has moved on by many blocks, the state after an ancestor of the newest one is fetched instead. A failed attempt is repeated. If no
+ * peer serves the state, all blocks are synced.
  */
 export class StateSync implements StateTaker {
   readonly #deps: StateSyncDeps;
@@ -47,6 +52,8 @@ export class StateSync implements StateTaker {
   #lineMs: number | undefined;
   /** the head that fork choice named last */
   #newest: Head | undefined;
+  /** whether this attempt has fetched or written rows */
+  #hasProgressed = false;
   /** of the block whose state is complete */
   #number: number | undefined;
 
@@ -75,52 +82,83 @@ export class StateSync implements StateTaker {
     return chain.head().hash === bytesToHex(chain.genesis.hash);
   }
 
-  async #run(head: Head): Promise<void> {
-    const { log, onReady } = this.#deps;
-    log.info("the state after a far head is fetched from peers", { number: head.number, hash: bytesToHex(head.hash) });
-    try {
-      await this.#fetch(head);
-      log.info("the state is complete", { number: this.#number, ...this.#counts });
-      onReady();
-    } catch (error) {
-      if (this.#closing.signal.aborted) return;
-      if (!(error instanceof UserError) && !isCodedError(error)) throw error;
-      this.#hasFailed = true;
-      log.warn("the state cannot be had from peers: all blocks are synced instead", { reason: error.message });
-    } finally {
-      this.#counts = undefined;
+  async #run({ number, hash }: Head): Promise<void> {
+    const { log, clock, datadir, onReady } = this.#deps;
+    const { signal } = this.#closing;
+    log.info("the state below a far head is fetched from peers", { number, hash: bytesToHex(hash) });
+    const backoff = new Backoff(PAUSES);
+    while (!signal.aborted) {
+      this.#hasProgressed = false;
+      try {
+        await this.#fetch();
+        log.info("the state is complete", { number: this.#number, ...this.#counts });
+        onReady();
+        return;
+      } catch (cause) {
+        if (signal.aborted) return;
+        const error = stateSyncFailure(cause, datadir);
+        if (this.#hasProgressed && !isCodedError(error, "state-sync/fault")) backoff.reset();
+        const pauseMs = backoff.nextMs();
+        const reason = error.message;
+        if (!this.#isEmpty || backoff.failures >= MAX_ATTEMPTS) {
+          this.#hasFailed = true;
+          log.warn("the state cannot be had from peers: all blocks are synced instead", { reason });
+          return;
+        }
+        log.warn("the state sync failed, trying again after a pause", { reason, pauseMs });
+        if (isCodedError(error, "state-sync/fault")) log.error("a fault of this program: please report it", { error: cause });
+        await clock.sleep(pauseMs, signal);
+      } finally {
+        this.#counts = undefined;
+      }
     }
   }
 
   /** Completes the new database; one that an earlier start had completed is good, too. */
-  async #fetch(head: Head): Promise<void> {
-    const { datadir, spec, store: options } = this.#deps;
+  async #fetch(): Promise<void> {
+    const { chain, peers, clock, datadir } = this.#deps;
+    const { signal } = this.#closing;
     const folder = join(datadir, DATABASE_FOLDER);
-    const store = openChainStore(folder, options);
-    try {
-      if (store.head() === undefined) await this.#fill(store, head);
-      noteGenesis(store, spec);
-    } finally {
-      await store.close();
-    }
+    const blocks = new PeerBlocks(chain.config, { peers, clock, signal });
+    while (!(await this.#complete(folder, blocks))) rmSync(folder, { recursive: true, force: true });
     if (!this.#isEmpty) throw new UserError("the chain has got blocks meanwhile");
     renameSync(folder, finishedDatabasePath(datadir));
     rmSync(join(datadir, ROWS_FOLDER), { recursive: true, force: true });
   }
 
-  async #fill(store: ChainDatabase, head: Head): Promise<void> {
+  /** @returns whether it is the database of an ancestor of the head */
+  async #complete(folder: string, blocks: PeerBlocks): Promise<boolean> {
+    const { spec, log, store: options } = this.#deps;
+    const newest = (): Head => this.#newest!;
+    const headerOf = async (hash: Uint8Array): Promise<Header> => (await blocks.blockOf(hash)).block.header;
+    const store = openChainStore(folder, options);
+    try {
+      if (store.head() === undefined) {
+        const genesis = this.#deps.chain.genesis.block.header.number;
+        const pivot = await MovingPivot.below({ newest, genesis, headerOf, log });
+        await this.#fill(store, pivot, blocks);
+      }
+      noteGenesis(store, spec);
+      const { number, hash } = store.head()!;
+      const isGood = await isBelowHead({ number, hash: hexToBytes(hash) }, { newest, headerOf });
+      if (!isGood) log.warn("the pivot is not below the head any more: the state below the new head is fetched", { number });
+      return isGood;
+    } finally {
+      await store.close();
+    }
+  }
+
+  async #fill(store: ChainDatabase, pivot: MovingPivot, blocks: PeerBlocks): Promise<void> {
     const { chain, peers, datadir, clock, log } = this.#deps;
     const { config, genesis } = chain;
     const { signal } = this.#closing;
     const io = this.#io();
     const state = stateOfPeers({ datadir, peers: () => peers, clock, log, signal });
-    const blocks = new PeerBlocks(config, { peers, clock, signal });
-    const headerOf = async (hash: Uint8Array): Promise<Header> => (await blocks.blockOf(hash)).block.header;
     try {
-      const pivot = await MovingPivot.at(head, { newest: () => this.#newest ?? head, headerOf, log });
       const reading = new RowProgress(io, "reading");
       const onProgress = (counts: RowCounts): void => {
         this.#counts = counts;
+        this.#hasProgressed = true;
         reading.at(counts);
       };
       const read = await state.read(() => pivot.root, onProgress);
