@@ -8,7 +8,7 @@ export * from "./node-difference.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";
-export { type TrieRange, verifyRange } from "./range-proof.ts";
+export { type TrieRange, type VerifiedRange, verifyRange } from "./range-proof.ts";
 export * from "./remembered-nodes.ts";
 export * from "./sorted-trie.ts";
 export * from "./update-state-trie.ts";

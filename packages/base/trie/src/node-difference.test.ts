@@ -22,24 +22,33 @@ function trieOf(entries: ReadonlyMap<Hex, Uint8Array>) {
   return { nodes, root: builder.finish() };
 }
 
-/** Makes ours equal to a trie, node by node. @returns how many nodes that took */
-function heal(ours: Map<Hex, Uint8Array>, { nodes, root }: ReturnType<typeof trieOf>): number {
+/** Makes ours equal to a trie, node by node. @param hashes remembered, all right @returns how many nodes that took, and how many entries were read */
+function heal(
+  ours: Map<Hex, Uint8Array>,
+  { nodes, root }: ReturnType<typeof trieOf>,
+  hashes = new Map<string, Uint8Array>(),
+): { readonly asked: number; readonly read: number } {
+  let read = 0;
   const below = (path: Uint8Array): TrieEntry[] => {
     const prefix = `0x${Array.from(path, (nibble) => nibble.toString(16)).join("")}`;
-    return sorted(new Map([...ours].filter(([key]) => key.startsWith(prefix))));
+    const found = sorted(new Map([...ours].filter(([key]) => key.startsWith(prefix))));
+    read += found.length;
+    return found;
   };
+  const hashAt = (path: Uint8Array): Uint8Array | undefined => hashes.get(path.join());
   const missing: { readonly path: Uint8Array; readonly hash: Uint8Array }[] = [{ path: new Uint8Array(0), hash: root }];
   let asked = 0;
   for (let next = missing.pop(); next !== undefined; next = missing.pop()) {
     const rlp = nodes.get(next.path.join())!;
     if (!equalBytes(keccak256(rlp), next.hash)) throw new Error(`another node at ${next.path.join()}`);
     asked++;
-    const difference = differenceAt(rlp, next.path, below);
+    const difference = differenceAt(rlp, next.path, { below, hashAt });
     for (const key of difference.removed) ours.delete(bytesToHex(key));
     for (const { key, value } of difference.changed) ours.set(bytesToHex(key), value);
     missing.push(...difference.below);
+    for (const { path, hash } of difference.same) expect(keccak256(nodes.get(path.join())!)).toEqual(hash);
   }
-  return asked;
+  return { asked, read };
 }
 
 describe("the difference between a trie and our entries", () => {
@@ -58,12 +67,26 @@ describe("the difference between a trie and our entries", () => {
           else ours.set(key, newValue());
         }
         const trie = trieOf(theirs);
-        const asked = heal(ours, trie);
+        const { asked } = heal(ours, trie);
         expect(sorted(ours)).toEqual(sorted(theirs));
         expect(trieOf(ours).root).toEqual(trie.root);
         if (count === 300 && changes <= 3) expect(asked).toBeLessThan(trie.nodes.size / 4);
       }
     }
+  });
+
+  it("takes no entries where remembered hashes are those of the trie", () => {
+    const ours = new Map(Array.from({ length: 300 }, (_, i) => [bytesToHex(keyOf(i)), new Uint8Array(40).fill(1 + (i % 200))]));
+    const theirs = new Map(ours).set(bytesToHex(keyOf(4)), Uint8Array.of(7));
+    const before = trieOf(ours).nodes;
+    const hashes = new Map([...before].map(([path, rlp]) => [path, keccak256(rlp)]));
+    const trie = trieOf(theirs);
+    const without = heal(new Map(ours), trie);
+    const withHashes = heal(ours, trie, hashes);
+    expect(sorted(ours)).toEqual(sorted(theirs));
+    expect(withHashes.asked).toBe(without.asked);
+    expect(withHashes.read).toBeLessThan(5);
+    expect(without.read).toBeGreaterThan(250);
   });
 
   it("has every entry if ours are none, and removes ours that are nowhere", () => {
@@ -81,6 +104,8 @@ describe("the difference between a trie and our entries", () => {
     ["a leaf with a short path", hexToBytes("0xc42082ffff")],
     ["the empty trie", EMPTY_TRIE_ROOT],
   ])("is refused of %s", (_, rlp) => {
-    expect(() => differenceAt(rlp, new Uint8Array(0), () => [])).toThrow(expect.objectContaining({ code: "trie/bad-proof" }));
+    expect(() => differenceAt(rlp, new Uint8Array(0), { below: () => [], hashAt: () => undefined })).toThrow(
+      expect.objectContaining({ code: "trie/bad-proof" }),
+    );
   });
 });

@@ -5,28 +5,46 @@ import { HASH_REF_PREFIX, nibbleAt, nodeRef } from "./node-codec.ts";
 import type { TrieErrorCode } from "./node-reader.ts";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
 
+/** A node of a trie. */
+export interface NodeAt {
+  /** a nibble a byte */
+  readonly path: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+/** The trie of our entries, of which no nodes are stored. */
+export interface OwnTrie {
+  /** entries below a path, in ascending order */
+  below(path: Uint8Array): Iterable<TrieEntry>;
+  /** hash of the node at a path, if it is remembered */
+  hashAt(path: Uint8Array): Uint8Array | undefined;
+}
+
 /** How our entries below a node differ from the node's trie, as far as the node shows. */
 export interface NodeDifference {
   /** keys of ours that the trie does not have */
   readonly removed: readonly Uint8Array[];
   /** entries that we lack, or have with another value */
   readonly changed: readonly TrieEntry[];
-  /** nodes below it that differ from ours; paths have a nibble a byte */
-  readonly below: readonly { readonly path: Uint8Array; readonly hash: Uint8Array }[];
+  /** nodes below it that differ from ours */
+  readonly below: readonly NodeAt[];
+  /** nodes below it that our entries make, whose hashes were not remembered and are worth it */
+  readonly same: readonly NodeAt[];
 }
 
 const KEY_NIBBLES = 64;
 /** Larger parts are not compared, as some of their entries probably differ, and the nodes below them are compared anyway. */
 const MAX_COMPARED = 512;
+/** Hashing fewer entries takes about as long as reading a remembered hash. */
+const MIN_REMEMBERED = 8;
 
 /**
  * Compares a node of a trie with 32-byte keys with our entries. The caller has verified the node by its hash.
  *
  * @param path of the node, a nibble a byte
- * @param ours our entries below a path, in ascending order
  * @throws {CodedError} trie/bad-proof: it is no node of such a trie
  */
-export function differenceAt(rlp: Uint8Array, path: Uint8Array, ours: (path: Uint8Array) => Iterable<TrieEntry>): NodeDifference {
+export function differenceAt(rlp: Uint8Array, path: Uint8Array, ours: OwnTrie): NodeDifference {
   const comparison = new Comparison(ours);
   comparison.visit(decode(rlp, 0, true), path);
   return comparison;
@@ -35,10 +53,11 @@ export function differenceAt(rlp: Uint8Array, path: Uint8Array, ours: (path: Uin
 class Comparison implements NodeDifference {
   readonly removed: Uint8Array[] = [];
   readonly changed: TrieEntry[] = [];
-  readonly below: { readonly path: Uint8Array; readonly hash: Uint8Array }[] = [];
-  readonly #ours: (path: Uint8Array) => Iterable<TrieEntry>;
+  readonly below: NodeAt[] = [];
+  readonly same: NodeAt[] = [];
+  readonly #ours: OwnTrie;
 
-  constructor(ours: (path: Uint8Array) => Iterable<TrieEntry>) {
+  constructor(ours: OwnTrie) {
     this.#ours = ours;
   }
 
@@ -66,7 +85,7 @@ class Comparison implements NodeDifference {
   }
 
   #leaf(path: Uint8Array, value: Uint8Array): void {
-    for (const { value: before } of this.#ours(path)) if (equalBytes(before, value)) return;
+    for (const { value: before } of this.#ours.below(path)) if (equalBytes(before, value)) return;
     const key = new Uint8Array(KEY_NIBBLES / 2);
     for (let i = 0; i < key.length; i++) key[i] = (path[2 * i]! << 4) | path[2 * i + 1]!;
     this.changed.push({ key, value: value.slice() });
@@ -74,25 +93,41 @@ class Comparison implements NodeDifference {
 
   /** Removes ours below a path. @param but not below this longer one */
   #remove(path: Uint8Array, but?: Uint8Array): void {
-    for (const { key } of this.#ours(path)) if (but === undefined || !isBelow(key, but)) this.removed.push(key);
+    for (const { key } of this.#ours.below(path)) if (but === undefined || !isBelow(key, but)) this.removed.push(key);
   }
 
   #child(ref: Uint8Array, path: Uint8Array): void {
-    const own = this.#refOf(path);
-    if (own !== undefined && equalBytes(own, ref)) return;
-    if (ref[0] === HASH_REF_PREFIX) this.below.push({ path, hash: ref.slice(1) });
-    else this.visit(decode(ref, 0, false), path);
+    if (ref[0] !== HASH_REF_PREFIX) {
+      if (!this.#isRef(ref, path, this.#entries(path))) this.visit(decode(ref, 0, false), path);
+      return;
+    }
+    const hash = ref.slice(1);
+    const known = this.#ours.hashAt(path);
+    if (known !== undefined) {
+      if (!equalBytes(known, hash)) this.below.push({ path, hash });
+      return;
+    }
+    const entries = this.#entries(path);
+    if (!this.#isRef(ref, path, entries)) this.below.push({ path, hash });
+    else if (entries.length >= MIN_REMEMBERED) this.same.push({ path, hash });
   }
 
-  /** The reference to the trie of ours below a path. `undefined`: there are none, or too many */
-  #refOf(path: Uint8Array): Uint8Array | undefined {
-    const builder = new SortedTrieBuilder(undefined, undefined, path.length);
-    let count = 0;
-    for (const { key, value } of this.#ours(path)) {
-      if (++count > MAX_COMPARED) return undefined;
-      builder.add(key, value);
+  /** Ours below a path; none if they are too many. */
+  #entries(path: Uint8Array): readonly TrieEntry[] {
+    const entries: TrieEntry[] = [];
+    for (const entry of this.#ours.below(path)) {
+      if (entries.length === MAX_COMPARED) return [];
+      entries.push(entry);
     }
-    return count === 0 ? undefined : nodeRef(builder.finishNode());
+    return entries;
+  }
+
+  /** Whether entries make the trie with this reference below a path. */
+  #isRef(ref: Uint8Array, path: Uint8Array, entries: readonly TrieEntry[]): boolean {
+    if (entries.length === 0) return false;
+    const builder = new SortedTrieBuilder(undefined, undefined, path.length);
+    for (const { key, value } of entries) builder.add(key, value);
+    return equalBytes(nodeRef(builder.finishNode()), ref);
   }
 }
 

@@ -3,6 +3,7 @@ import { createRandom } from "@rnode/primitives/testing";
 import { describe, expect, it } from "vitest";
 import type { TrieEntry } from "./iterate.ts";
 import { nodeAtPath } from "./node-at-path.ts";
+import { nibbleAt } from "./node-codec.ts";
 import { createProof } from "./proof.ts";
 import { type TrieRange, verifyRange } from "./range-proof.ts";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
@@ -52,7 +53,8 @@ const TRIES = [trieOf(1, 40), trieOf(2, 1), trieOf(17, 1), trieOf(300, 1), trieO
 const bad = expect.objectContaining({ code: "trie/bad-proof" });
 
 describe("a range of a trie", () => {
-  it("is proven by the paths to its origin and its last entry, and says whether there is more", () => {
+  it("is proven by the paths to its origin and its last entry, and says whether there is more, and which nodes are in it", () => {
+    let nodes = 0;
     for (const trie of TRIES) {
       for (let i = 0; i < 60; i++) {
         const range = rangeOf(trie, originOf(trie), random(40));
@@ -62,17 +64,26 @@ describe("a range of a trie", () => {
           continue;
         }
         const hasMore = trie.entries.some(({ key }) => compareBytes(key, after) > 0);
-        expect(verifyRange(trie.root, range)).toEqual({ hasMore: range.entries.length > 0 && hasMore });
+        const verified = verifyRange(trie.root, range);
+        expect(verified.hasMore).toBe(range.entries.length > 0 && hasMore);
+        for (const { path, hash, entries } of verified.nodes) {
+          nodes++;
+          expect(keccak256(trie.nodes.get(path.join())!)).toEqual(hash);
+          const isBelow = ({ key }: TrieEntry): boolean => path.every((nibble, at) => nibbleAt(key, at) === nibble);
+          expect(entries).toBe(trie.entries.filter(isBelow).length);
+          expect(entries).toBe(range.entries.filter(isBelow).length);
+        }
       }
     }
+    expect(nodes).toBeGreaterThan(100);
   });
 
   it("is the whole trie without a proof", () => {
     for (const { entries, root } of TRIES) {
-      expect(verifyRange(root, { origin: FIRST, entries, proof: [] })).toEqual({ hasMore: false });
+      expect(verifyRange(root, { origin: FIRST, entries, proof: [] })).toEqual({ hasMore: false, nodes: [] });
       expect(() => verifyRange(root, { origin: FIRST, entries: entries.slice(1), proof: [] })).toThrow(bad);
     }
-    expect(verifyRange(EMPTY_TRIE_ROOT, { origin: FIRST, entries: [], proof: [] })).toEqual({ hasMore: false });
+    expect(verifyRange(EMPTY_TRIE_ROOT, { origin: FIRST, entries: [], proof: [] })).toEqual({ hasMore: false, nodes: [] });
   });
 
   const LIES: Readonly<Record<string, (entries: TrieEntry[], at: number) => TrieEntry[]>> = {
@@ -110,7 +121,7 @@ describe("a range of a trie", () => {
     const trie = TRIES[4]!;
     const range = rangeOf(trie, FIRST, 50);
     expect(() => verifyRange(trie.root, { ...range, entries: range.entries.slice(0, -9) })).toThrow(bad);
-    expect(verifyRange(trie.root, rangeOf(trie, FIRST, 41))).toEqual({ hasMore: true });
+    expect(verifyRange(trie.root, rangeOf(trie, FIRST, 41))).toMatchObject({ hasMore: true });
   });
 
   it("is refused with a damaged or incomplete proof, another root, and entries before the origin", () => {

@@ -1,7 +1,8 @@
 import { bytesToHex, CodedError, compareBytes, equalBytes, type Hex, keccak256 } from "@rnode/primitives";
 import type { TrieEntry } from "./iterate.ts";
 import { type BranchNode, decodeNode, type ExtensionNode, type LeafNode, refSizeAt, type TrieNode } from "./node.ts";
-import { nibbleAt, nodeRef } from "./node-codec.ts";
+import { HASH_REF_PREFIX, nibbleAt, nodeRef } from "./node-codec.ts";
+import type { NodeAt } from "./node-difference.ts";
 import type { TrieErrorCode } from "./node-reader.ts";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
 
@@ -15,16 +16,28 @@ export interface TrieRange {
   readonly proof: readonly Uint8Array[];
 }
 
+/** What a range proves beside its entries. */
+export interface VerifiedRange {
+  /** the trie has entries after the last one */
+  readonly hasMore: boolean;
+  /** nodes whose entries are all in the range, the largest ones */
+  readonly nodes: readonly RangeNode[];
+}
+
+interface RangeNode extends NodeAt {
+  /** their number */
+  readonly entries: number;
+}
+
 /**
  * Checks that a trie has exactly these entries in the range.
  *
  * The nodes on both paths come from the proof, each found by its hash. Each child between the paths must be the one that its entries make; children
  * outside of the range are not looked at. So an entry that is missing, added or changed anywhere in the range gives another hash.
  *
- * @returns whether the trie has entries after the last one
  * @throws {CodedError} trie/bad-proof
  */
-export function verifyRange(root: Uint8Array, { origin, entries, proof }: TrieRange): { readonly hasMore: boolean } {
+export function verifyRange(root: Uint8Array, { origin, entries, proof }: TrieRange): VerifiedRange {
   let before: Uint8Array | undefined;
   for (const [index, { key, value }] of entries.entries()) {
     const isInOrder = before === undefined ? compareBytes(key, origin) >= 0 : compareBytes(key, before) > 0;
@@ -32,7 +45,7 @@ export function verifyRange(root: Uint8Array, { origin, entries, proof }: TrieRa
     before = key;
   }
   if (proof.length === 0) {
-    if (equalBytes(rootOf(entries), root)) return { hasMore: false };
+    if (equalBytes(rootOf(entries), root)) return { hasMore: false, nodes: [] };
     throw badProof(0, "the entries are not the whole trie");
   }
   return new RangeCheck(origin, entries, proof).run(root);
@@ -57,6 +70,7 @@ class RangeCheck {
   readonly #entries: readonly TrieEntry[];
   readonly #nodes = new Map<Hex, Uint8Array>();
   readonly #last: Uint8Array | undefined;
+  readonly #complete: RangeNode[] = [];
   #hasMore = false;
 
   constructor(origin: Uint8Array, entries: readonly TrieEntry[], proof: readonly Uint8Array[]) {
@@ -66,9 +80,9 @@ class RangeCheck {
     for (const rlp of proof) this.#nodes.set(bytesToHex(keccak256(rlp)), rlp);
   }
 
-  run(root: Uint8Array): { readonly hasMore: boolean } {
+  run(root: Uint8Array): VerifiedRange {
     this.#check(this.#node(root), { depth: 0, from: 0, to: this.#entries.length, isLeft: true, isRight: this.#last !== undefined });
-    return { hasMore: this.#hasMore };
+    return { hasMore: this.#hasMore, nodes: this.#complete };
   }
 
   #node(hash: Uint8Array): TrieNode {
@@ -145,6 +159,9 @@ class RangeCheck {
     const builder = new SortedTrieBuilder(undefined, undefined, depth);
     for (let i = from; i < to; i++) builder.add(this.#entries[i]!.key, this.#entries[i]!.value);
     if (!equalBytes(nodeRef(builder.finishNode()), ref)) throw badProof(from, "entries have another hash");
+    if (ref[0] !== HASH_REF_PREFIX) return;
+    const path = Uint8Array.from({ length: depth }, (_, i) => nibbleAt(this.#entries[from]!.key, i));
+    this.#complete.push({ path, hash: ref.slice(1), entries: to - from });
   }
 }
 

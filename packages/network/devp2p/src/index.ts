@@ -13,7 +13,7 @@ export type {
   StorageRangesRequest,
   TrieNodesRequest,
 } from "./snap/messages.ts";
-export { pathOfNibbles } from "./snap/node-path.ts";
+export { nibblesOfPath, pathOfNibbles } from "./snap/node-path.ts";
 export { ServedState } from "./snap/served-state.ts";
 export { decodeSlimAccount, encodeSlimAccount } from "./snap/slim-account.ts";
 export { unjoinedIdentity } from "./unjoined-identity.ts";

@@ -6,6 +6,12 @@ export type SyncedChain = Pick<
   "config" | "genesis" | "head" | "headerOf" | "newPayload" | "forkchoiceUpdated" | "extend" | "import"
 >;
 
+/** Of a state that is being fetched. */
+export interface StateCounts extends RowCounts {
+  /** trie nodes that were fetched to heal the rows */
+  readonly healedNodes: number;
+}
+
 /** Brings the state after a far head in place of all blocks before it. */
 export interface StateTaker {
   /**
@@ -15,7 +21,7 @@ export interface StateTaker {
    */
   takes(target: { readonly number: number; readonly hash: Uint8Array }, isChosen: boolean): boolean;
   /** rows that are there; `undefined`: no state is being fetched */
-  readonly counts: RowCounts | undefined;
+  readonly counts: StateCounts | undefined;
 }
 
 /** Progress of a sync. Numbers are block numbers. */
@@ -33,7 +39,7 @@ export interface SyncStatus {
   /** the lowest verified header below the target; `undefined`: none */
   readonly lowestHeader: number | undefined;
   /** rows of the state that is being fetched in place of blocks */
-  readonly state: RowCounts | undefined;
+  readonly state: StateCounts | undefined;
   /** number of usable peers */
   readonly peers: number;
 }

@@ -4,4 +4,4 @@ export { ChainSync } from "./chain-sync.ts";
 export { HeaderFile } from "./headers/header-file.ts";
 export { type HashedHeader, hashedHeader } from "./headers/verified-header.ts";
 export { KeptState } from "./snap/kept-state.ts";
-export { StateDownload, type StateDownloadDeps } from "./snap/state-download.ts";
+export { type FetchedRows, StateDownload, type StateDownloadDeps } from "./snap/state-download.ts";

@@ -50,7 +50,7 @@ describe("a peer that speaks snap/1 beside eth", () => {
     const { accounts, proof } = decodeAccountRange(data);
     const entries = accounts.map(({ hash, body }) => ({ key: hash, value: encodeAccount(decodeSlimAccount(body)) }));
     expect(entries.length).toBeGreaterThan(3);
-    expect(verifyRange(root, { origin: FIRST, entries, proof })).toEqual({ hasMore: false });
+    expect(verifyRange(root, { origin: FIRST, entries, proof })).toMatchObject({ hasMore: false });
   });
 
   it.each<[string, number, Uint8Array]>([

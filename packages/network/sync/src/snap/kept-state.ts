@@ -4,7 +4,7 @@ import type { RowCounts, SortedState } from "@rnode/chain";
 import { decodeSlimAccount, encodeSlimAccount } from "@rnode/devp2p";
 import { bytesToHex, concatBytes, encodeRlp, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
 import { Environment, type Table } from "@rnode/storage/environment";
-import { encodeAccount, type TrieAccount, type TrieEntry } from "@rnode/trie";
+import { encodeAccount, type NodeAt, type TrieAccount, type TrieEntry } from "@rnode/trie";
 import type { MixedRows } from "./state-task.ts";
 
 const COMMIT_BYTES = 2 << 20;
@@ -14,12 +14,15 @@ const YES = Uint8Array.of(1);
 const REMOVED_AT_ONCE = 10_000;
 /** A row's overhead in memory, besides key and value. */
 const ROW_BYTES = 100;
+/** Deeper nodes have few rows. */
+const MAX_NIBBLES = 15;
 
 /**
  * The rows of a state that is being fetched, in a database of their own, so that a download continues after a kill:
  *   accounts  keccak256 of the address 32 → slim account, with the root that its slots have, or will have
  *   slots     keccak256 of the address 32 ‖ keccak256 of the slot 32 → value without leading zeros
  *   codes     hash 32 → code
+ *   hashes    keccak256 of the address 32, for a storage trie ‖ length of the path 1 ‖ path, a nibble a byte → hash of the node that the rows make
  *   dirty     keccak256 of the address 32 → 1, if the account's slots may be of several states
  *   progress  0 → what is missing, in the same commit as the rows
  */
@@ -30,6 +33,7 @@ export class KeptState implements MixedRows {
   readonly #accounts: Table;
   readonly #slots: Table;
   readonly #codes: Table;
+  readonly #hashes: Table;
   readonly #dirty: Table;
   readonly #progress: Table;
   #waiting: { readonly table: Table; readonly key: Uint8Array; readonly value: Uint8Array | undefined }[] = [];
@@ -46,6 +50,7 @@ export class KeptState implements MixedRows {
     this.#accounts = table("accounts");
     this.#slots = table("slots");
     this.#codes = table("codes");
+    this.#hashes = table("hashes");
     this.#dirty = table("dirty");
     this.#progress = table("progress");
   }
@@ -105,30 +110,63 @@ export class KeptState implements MixedRows {
     }
   }
 
+  hashAt(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
+    return path.length > MAX_NIBBLES ? undefined : this.#hashes.read(nodeKey(owner, path));
+  }
+
+  remember(owner: Uint8Array | undefined, { path, hash }: NodeAt): void {
+    if (path.length <= MAX_NIBBLES) this.#write(this.#hashes, nodeKey(owner, path), hash);
+  }
+
+  /** The nodes on the path to a key will be others. */
+  #forget(owner: Uint8Array | undefined, key: Uint8Array): void {
+    const path = Uint8Array.from({ length: MAX_NIBBLES }, (_, i) => (key[i >> 1]! >> (i % 2 === 0 ? 4 : 0)) & 15);
+    for (let length = 0; length <= MAX_NIBBLES; length++)
+      this.#write(this.#hashes, nodeKey(owner, path.subarray(0, length)), undefined);
+  }
+
+  changeAccount(hash: Uint8Array, account: TrieAccount): void {
+    this.#forget(undefined, hash);
+    this.addAccount(hash, account);
+  }
+
+  changeSlot(owner: Uint8Array, hash: Uint8Array, value: Uint8Array): void {
+    this.#forget(owner, hash);
+    this.addSlot(owner, hash, value);
+  }
+
   removeAccount(hash: Uint8Array): void {
+    this.#forget(undefined, hash);
     this.#write(this.#accounts, hash, undefined);
     this.removeSlots(hash);
   }
 
   removeSlot(owner: Uint8Array, hash: Uint8Array): void {
+    this.#forget(owner, hash);
     this.#write(this.#slots, concatBytes(owner, hash), undefined);
   }
 
   /** At once, because they may be many. The account is marked, because a kill may come before the commit that changes its row. */
   removeSlots(owner: Uint8Array): void {
-    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
-      const keys = [...take(this.#slots.keysWithPrefix(owner), REMOVED_AT_ONCE)];
-      removed = keys.length;
-      if (removed === 0) return;
-      this.#environment.atomically(() => {
-        for (const key of keys) this.#slots.delete(key);
-        this.#dirty.write(owner, YES);
-      });
+    for (const table of [this.#hashes, this.#slots]) {
+      for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+        const keys = [...take(table.keysWithPrefix(owner), REMOVED_AT_ONCE)];
+        removed = keys.length;
+        if (removed === 0) break;
+        this.#environment.atomically(() => {
+          for (const key of keys) table.delete(key);
+          this.#dirty.write(owner, YES);
+        });
+      }
     }
   }
 
   markDirty(hash: Uint8Array): void {
     this.#write(this.#dirty, hash, YES);
+  }
+
+  markClean(hash: Uint8Array): void {
+    this.#write(this.#dirty, hash, undefined);
   }
 
   dirty(from: Uint8Array, limit: number): readonly Uint8Array[] {
@@ -159,7 +197,7 @@ export class KeptState implements MixedRows {
 
   /** Removes everything that is kept. */
   clear(): void {
-    const tables = [this.#accounts, this.#slots, this.#codes, this.#dirty, this.#progress];
+    const tables = [this.#accounts, this.#slots, this.#codes, this.#hashes, this.#dirty, this.#progress];
     if (tables.every((table) => table.stats().entries === 0)) return;
     this.#environment.atomically(() => {
       for (const table of tables) table.clear();
@@ -211,6 +249,9 @@ export class KeptState implements MixedRows {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
+
+const nodeKey = (owner: Uint8Array | undefined, path: Uint8Array): Uint8Array =>
+  concatBytes(owner ?? NOTHING, Uint8Array.of(path.length), path);
 
 function* take<T>(items: Iterable<T>, limit: number): Generator<T> {
   let left = limit;

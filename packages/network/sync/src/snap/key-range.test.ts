@@ -1,6 +1,6 @@
 import { bytesToBigint, bytesToHex } from "@rnode/primitives";
 import { expect, it } from "vitest";
-import { FIRST_KEY, LAST_KEY, restAfter, splitKeys } from "./key-range.ts";
+import { FIRST_KEY, isBelow, LAST_KEY, restAfter, splitKeys } from "./key-range.ts";
 
 const keyOf = (last: number): Uint8Array => Uint8Array.from({ length: 32 }, (_, i) => (i === 31 ? last : 0));
 
@@ -28,4 +28,20 @@ it("the rest of a range begins after a key, and ends", () => {
   expect(restAfter({ from: FIRST_KEY, to: keyOf(9) }, keyOf(9))).toBeUndefined();
   expect(restAfter({ from: FIRST_KEY, to: keyOf(9) }, keyOf(12))).toBeUndefined();
   expect(restAfter({ from: FIRST_KEY, to: LAST_KEY }, LAST_KEY)).toBeUndefined();
+});
+
+it("keys below a path are compared with the end of a range", () => {
+  const to = Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 0x4a : 0xff));
+  for (const [path, wanted] of [
+    [[4, 9], true],
+    [[4, 10], true],
+    [[4, 10, 3], true],
+    [[4, 11], false],
+    [[4], false],
+    [[3], true],
+    [[], false],
+  ] as const)
+    expect(isBelow(Uint8Array.from(path), to)).toBe(wanted);
+  expect(isBelow(Uint8Array.of(4, 10), to.with(31, 0xfe))).toBe(false);
+  expect(isBelow(Uint8Array.of(), LAST_KEY)).toBe(true);
 });

@@ -10,6 +10,9 @@ const KEYS = 2n ** 256n;
 export const FIRST_KEY = new Uint8Array(32);
 export const LAST_KEY = new Uint8Array(32).fill(0xff);
 
+/** The part of all keys that is in a range, from 0 to 1. */
+export const shareOf = ({ from, to }: KeyRange): number => Number(bytesToBigint(to) - bytesToBigint(from) + 1n) / Number(KEYS);
+
 /** Parts of about the same size, in ascending order. */
 export function splitKeys({ from, to }: KeyRange, parts: number): KeyRange[] {
   const first = bytesToBigint(from);
@@ -24,6 +27,16 @@ export function splitKeys({ from, to }: KeyRange, parts: number): KeyRange[] {
 export function restAfter({ to }: KeyRange, key: Uint8Array): KeyRange | undefined {
   const next = bytesToBigint(key) + 1n;
   return next < KEYS && next <= bytesToBigint(to) ? { from: keyOf(next), to } : undefined;
+}
+
+/** Whether all keys below a path in nibbles are at most `to`. */
+export function isBelow(path: Uint8Array, to: Uint8Array): boolean {
+  for (const [i, nibble] of path.entries()) {
+    const limit = (to[i >> 1]! >> (i % 2 === 0 ? 4 : 0)) & 15;
+    if (nibble !== limit) return nibble < limit;
+  }
+  for (let i = path.length; i < 64; i++) if (((to[i >> 1]! >> (i % 2 === 0 ? 4 : 0)) & 15) !== 15) return false;
+  return true;
 }
 
 const keyOf = (value: bigint): Uint8Array => bigintToBytes(value, 32);

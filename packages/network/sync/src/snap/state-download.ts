@@ -6,11 +6,20 @@ import type { KeptState } from "./kept-state.ts";
 import type { MixedRows, StateTask } from "./state-task.ts";
 import { type StateProgress, StateWork } from "./state-work.ts";
 
+/** How far a download is. */
+export interface FetchedRows extends RowCounts {
+  /** the part of all accounts' keys that is fetched, from 0 to 1 */
+  readonly share: number;
+  /** trie nodes that were fetched to heal the rows */
+  readonly healedNodes: number;
+}
+
 export interface StateDownloadDeps {
   readonly peers: BlockPeers;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly onProgress?: ((counts: RowCounts) => void) | undefined;
+  /** What it throws ends the download. */
+  readonly onProgress?: ((fetched: FetchedRows) => void) | undefined;
   /** Root of the state that is wanted now; default: always the first one. Rows of earlier states are healed. */
   readonly root?: (() => Uint8Array) | undefined;
   /** ends the download; a later one continues it */
@@ -114,14 +123,16 @@ export class StateDownload {
       this.#work.moveTo(this.#deps.root?.() ?? this.#work.root);
       const task = this.#work.next();
       if (task === undefined) {
-        await clock.sleep(RESTS.maxMs, this.#changed);
+        if (this.#work.isDone) this.#notify();
+        else await clock.sleep(RESTS.maxMs, this.#changed);
         continue;
       }
       const reason = await this.#try(task, state);
       if (reason === undefined) {
         standing.faultsInRow = 0;
         this.#lastRowsMs = clock.monotonicMs();
-        this.#deps.onProgress?.(this.#rows.counts);
+        const { share, healedNodes } = this.#work;
+        this.#deps.onProgress?.({ ...this.#rows.counts, share, healedNodes });
         this.#notify();
         continue;
       }

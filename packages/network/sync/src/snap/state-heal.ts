@@ -1,15 +1,16 @@
 import { pathOfNibbles, type StatePeer, type TrieNodesRequest } from "@rnode/devp2p";
 import { bytesToHex, decodeRlp, EMPTY_TRIE_ROOT, equalBytes, expectRlpString, type Hex, keccak256 } from "@rnode/primitives";
-import { decodeAccount, differenceAt, type TrieAccount, type TrieEntry } from "@rnode/trie";
+import { decodeAccount, differenceAt, type NodeAt, type TrieAccount, type TrieEntry } from "@rnode/trie";
 import { badState, type MixedRows, type StateTask, type TaskOutcome } from "./state-task.ts";
 
 /** A node that differs from ours. */
-interface Different {
+interface Different extends NodeAt {
   /** hash of the account, for a node of a storage trie */
   readonly owner: Uint8Array | undefined;
-  /** in nibbles */
-  readonly path: Uint8Array;
-  readonly hash: Uint8Array;
+  /** `undefined`: it is the root */
+  readonly parent: Different | undefined;
+  /** nodes right below it that still differ, once it is there */
+  left: number;
 }
 
 const ANSWER_BYTES = 512 * 1024;
@@ -19,7 +20,8 @@ const ROOT_PATH = new Uint8Array(0);
 
 /**
  * Makes the rows of several states those of one: fetches the nodes of its tries that differ from ours, from the root down, and takes the leaves that they end in.
- * The account trie comes first, then the storage trie of each account whose slots may be of several states.
+ * The account trie comes first, then the storage trie of each account whose slots may be of several states. The hash of each node that our rows have come to make
+ * is remembered, so a later heal costs only what has changed since.
  */
 export class StateHeal {
   readonly #root: Uint8Array;
@@ -31,17 +33,28 @@ export class StateHeal {
   /** the next account whose slots are compared; `undefined`: all were */
   #nextOwner: Uint8Array | undefined = new Uint8Array(32);
   #isEnded = false;
+  #nodes = 0;
 
   /** @param onAccount is told of each account that has changed */
   constructor(root: Uint8Array, rows: MixedRows, onAccount: (account: TrieAccount) => void) {
     this.#root = root;
     this.#rows = rows;
     this.#onAccount = onAccount;
-    this.#different = [{ owner: undefined, path: ROOT_PATH, hash: root }];
+    this.#different = this.#isOurs(undefined, root) ? [] : [rootOf(undefined, root)];
   }
 
   get isDone(): boolean {
     return this.#different.length === 0 && this.#underWay.size === 0 && this.#nextOwner === undefined;
+  }
+
+  /** Nodes that were fetched. */
+  get nodes(): number {
+    return this.#nodes;
+  }
+
+  #isOurs(owner: Uint8Array | undefined, root: Uint8Array): boolean {
+    const known = this.#rows.hashAt(owner, ROOT_PATH);
+    return known !== undefined && equalBytes(known, root);
   }
 
   /** Answers that are still to come are ignored. */
@@ -77,8 +90,10 @@ export class StateHeal {
     const owners = this.#rows.dirty(from, OWNERS);
     for (const owner of owners) {
       const root = this.#rows.account(owner)?.storageRoot ?? EMPTY_TRIE_ROOT;
-      if (equalBytes(root, EMPTY_TRIE_ROOT)) this.#rows.removeSlots(owner);
-      else this.#different.push({ owner, path: ROOT_PATH, hash: root });
+      const isEmpty = equalBytes(root, EMPTY_TRIE_ROOT);
+      if (isEmpty) this.#rows.removeSlots(owner);
+      if (isEmpty || this.#isOurs(owner, root)) this.#rows.markClean(owner);
+      else this.#different.push(rootOf(owner, root));
     }
     this.#nextOwner = owners.length < OWNERS ? undefined : Uint8Array.of(...owners.at(-1)!, 0);
   }
@@ -107,16 +122,36 @@ export class StateHeal {
     const differences = parts.flatMap(({ different, node }) => {
       if (node === undefined) return [];
       const { owner, path } = different;
-      return [{ owner, difference: differenceAt(node, path, (at) => this.#rows.below(owner, at)) }];
+      const ours = {
+        below: (at: Uint8Array) => this.#rows.below(owner, at),
+        hashAt: (at: Uint8Array) => this.#rows.hashAt(owner, at),
+      };
+      return [{ different, ...differenceAt(node, path, ours) }];
     });
-    for (const { owner, difference } of differences) {
-      const { removed, changed, below } = difference;
+    this.#nodes += differences.length;
+    for (const { different, removed, changed, below, same } of differences) {
+      const { owner } = different;
       if (owner === undefined) this.#changeAccounts(removed, changed);
       else this.#changeSlots(owner, removed, changed);
-      for (const { path, hash } of below) this.#different.push({ owner, path, hash });
+      for (const node of same) this.#rows.remember(owner, node);
+      for (const node of below) this.#different.push({ ...node, owner, parent: different, left: 0 });
+      different.left = below.length;
+      if (below.length === 0) this.#complete(different);
     }
     for (const { different, node } of parts) if (node === undefined) this.#different.push(different);
     return "rows";
+  }
+
+  /** Our rows make this node now. */
+  #complete(different: Different): void {
+    for (let node = different; ; node = node.parent) {
+      this.#rows.remember(node.owner, node);
+      if (node.parent === undefined) {
+        if (node.owner !== undefined) this.#rows.markClean(node.owner);
+        return;
+      }
+      if (--node.parent.left > 0) return;
+    }
   }
 
   #changeAccounts(removed: readonly Uint8Array[], changed: readonly TrieEntry[]): void {
@@ -124,7 +159,7 @@ export class StateHeal {
     for (const { key, value } of changed) {
       const account = decodeAccount(value);
       const before = this.#rows.account(key)?.storageRoot ?? EMPTY_TRIE_ROOT;
-      this.#rows.addAccount(key, account);
+      this.#rows.changeAccount(key, account);
       if (!equalBytes(before, account.storageRoot)) this.#rows.markDirty(key);
       this.#onAccount(account);
     }
@@ -132,6 +167,14 @@ export class StateHeal {
 
   #changeSlots(owner: Uint8Array, removed: readonly Uint8Array[], changed: readonly TrieEntry[]): void {
     for (const hash of removed) this.#rows.removeSlot(owner, hash);
-    for (const { key, value } of changed) this.#rows.addSlot(owner, key, expectRlpString(decodeRlp(value)));
+    for (const { key, value } of changed) this.#rows.changeSlot(owner, key, expectRlpString(decodeRlp(value)));
   }
 }
+
+const rootOf = (owner: Uint8Array | undefined, hash: Uint8Array): Different => ({
+  owner,
+  path: ROOT_PATH,
+  hash,
+  parent: undefined,
+  left: 0,
+});

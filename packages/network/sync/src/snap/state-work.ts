@@ -11,8 +11,8 @@ import {
   type Hex,
   keccak256,
 } from "@rnode/primitives";
-import { encodeAccount, type TrieAccount, verifyRange } from "@rnode/trie";
-import { FIRST_KEY, type KeyRange, LAST_KEY, restAfter, splitKeys } from "./key-range.ts";
+import { encodeAccount, type TrieAccount, type VerifiedRange, verifyRange } from "@rnode/trie";
+import { FIRST_KEY, isBelow, type KeyRange, LAST_KEY, restAfter, shareOf, splitKeys } from "./key-range.ts";
 import { StateHeal } from "./state-heal.ts";
 import { badState, type MixedRows, type StateTask, type TaskOutcome } from "./state-task.ts";
 
@@ -25,6 +25,8 @@ const SLOT_RANGES = 8;
 /** Accounts whose slots one request asks for. */
 const OWNERS = 128;
 const CODES = 64;
+/** Nodes with fewer rows are hashed again. */
+const MIN_REMEMBERED = 16;
 /** Accounts that one request reads again. */
 const STALE = 1_024;
 /** No more accounts are fetched while so many wait for their slots or codes. */
@@ -75,6 +77,8 @@ export class StateWork {
   readonly #wantedCodes: Set<Hex>;
   #isMixed: boolean;
   #heal: StateHeal | undefined;
+  /** by earlier heals */
+  #healedNodes = 0;
 
   /** @param from what an earlier download left */
   constructor(root: Uint8Array, sink: WorkRows, from?: StateProgress) {
@@ -101,6 +105,17 @@ export class StateWork {
     return this.#heal !== undefined;
   }
 
+  /** The part of all accounts' keys that is fetched, from 0 to 1. */
+  get share(): number {
+    const ranges = [this.#missing, ...this.#underWay].flatMap(({ accounts = [] }) => accounts);
+    return 1 - ranges.reduce((sum, range) => sum + shareOf(range), 0);
+  }
+
+  /** Nodes that were fetched to heal the rows. */
+  get healedNodes(): number {
+    return this.#healedNodes + (this.#heal?.nodes ?? 0);
+  }
+
   get #hasRows(): boolean {
     const { accounts, owners, slots, stale, codes } = this.#missing;
     return this.#underWay.size === 0 && accounts.length + owners.length + slots.length + stale.length + codes.length === 0;
@@ -111,6 +126,7 @@ export class StateWork {
     if (equalBytes(root, this.#root)) return;
     this.#root = root;
     this.#isMixed = true;
+    this.#healedNodes = this.healedNodes;
     this.#heal?.end();
     this.#heal = undefined;
     const { owners, slots } = this.#missing;
@@ -212,15 +228,24 @@ export class StateWork {
     const found = verifiedAccounts(root, range.from, answer);
     if (found === undefined) return "nothing";
     const { rows, hasMore } = found;
-    for (const { hash, account } of rows) if (compareBytes(hash, range.to) <= 0) this.#addAccount(hash, account, root);
+    for (const { hash, account } of rows) {
+      if (compareBytes(hash, range.to) > 0) break;
+      this.#sink.addAccount(hash, account);
+      this.#wantPartsOf(hash, account, root);
+    }
+    this.#remember(undefined, found, range);
     const rest = hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
     if (rest !== undefined) this.#missing.accounts.push(rest);
     return "rows";
   }
 
-  #addAccount(hash: Uint8Array, account: TrieAccount, state: Uint8Array): void {
+  /** What an answer proves of the rows that were taken from it. */
+  #remember(owner: Uint8Array | undefined, { nodes }: VerifiedRange, { to }: KeyRange): void {
+    for (const node of nodes) if (node.entries >= MIN_REMEMBERED && isBelow(node.path, to)) this.#sink.remember(owner, node);
+  }
+
+  #wantPartsOf(hash: Uint8Array, account: TrieAccount, state: Uint8Array): void {
     const { storageRoot: root } = account;
-    this.#sink.addAccount(hash, account);
     if (!equalBytes(root, EMPTY_TRIE_ROOT)) this.#addOwners([{ hash, root, state }]);
     this.#wantCode(account);
   }
@@ -255,11 +280,11 @@ export class StateWork {
       this.#sink.markDirty(hash);
       return;
     }
+    this.#sink.changeAccount(hash, account);
     if (ranges.length === 0) {
-      this.#addAccount(hash, account, state);
+      this.#wantPartsOf(hash, account, state);
       return;
     }
-    this.#sink.addAccount(hash, account);
     this.#wantCode(account);
     const { storageRoot: root } = account;
     if (!equalBytes(root, owner.root)) this.#sink.markDirty(hash);
@@ -321,12 +346,13 @@ export class StateWork {
   #takeSlots(owner: Owner, range: KeyRange, { slots: [rows = [], ...others], proof }: StorageRanges): TaskOutcome {
     if (rows.length === 0 && proof.length === 0) return "nothing";
     if (others.length > 0) throw badState(`slots of ${others.length + 1} accounts, and one was asked for`);
-    const { hasMore } = verifyRange(owner.root, { origin: range.from, entries: entriesOf(rows), proof });
+    const found = verifyRange(owner.root, { origin: range.from, entries: entriesOf(rows), proof });
     this.#addSlots(
       owner,
       rows.filter(({ hash }) => compareBytes(hash, range.to) <= 0),
     );
-    const rest = hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
+    this.#remember(owner.hash, found, range);
+    const rest = found.hasMore ? restAfter(range, rows.at(-1)!.hash) : undefined;
     if (rest !== undefined) this.#addSlotRange(owner, rest);
     return "rows";
   }
@@ -362,9 +388,7 @@ function verifiedAccounts(
   root: Uint8Array,
   origin: Uint8Array,
   { accounts, proof }: AccountRange,
-):
-  | { readonly rows: readonly { readonly hash: Uint8Array; readonly account: TrieAccount }[]; readonly hasMore: boolean }
-  | undefined {
+): (VerifiedRange & { readonly rows: readonly { readonly hash: Uint8Array; readonly account: TrieAccount }[] }) | undefined {
   if (accounts.length === 0 && proof.length === 0) return undefined;
   const rows = accounts.map(({ hash, body }) => ({ hash, account: decodeSlimAccount(body) }));
   const entries = rows.map(({ hash, account }) => ({ key: hash, value: encodeAccount(account) }));
