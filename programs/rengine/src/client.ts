@@ -228,6 +228,7 @@ export async function startClient(
       store: options.state,
       clock,
       log,
+      metrics,
       onReady: () => restart("the state of peers is complete"),
     });
   scope.onClose("state sync", () => stateSync?.close());

@@ -4,6 +4,7 @@ import { isCodedError } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { type ChainConfig, hashHeader } from "@rnode/protocol";
 import { openRethData } from "@rnode/reth-data";
+import type { FetchedRows } from "@rnode/sync";
 import { unpacked } from "../setup/packed-text.ts";
 import type { Blocks, FirstBlock } from "./block-source.ts";
 import { readStateLines } from "./state-lines.ts";
@@ -59,7 +60,7 @@ export interface PeersSource {
    */
   read(
     root: () => Uint8Array,
-    onProgress: (counts: RowCounts) => void,
+    onProgress: (fetched: FetchedRows) => void,
   ): Promise<Pick<SortedSource, "state" | "rows"> & { readonly root: Uint8Array }>;
 }
 

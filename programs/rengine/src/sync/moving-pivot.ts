@@ -48,6 +48,11 @@ export class MovingPivot {
     return new MovingPivot(await pivotOf(deps), deps);
   }
 
+  /** Number of the block that is wanted now. */
+  get number(): number {
+    return this.#current.header.number;
+  }
+
   /** State root of the block that is wanted now. */
   get root(): Uint8Array {
     const { header } = this.#current;

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { createLogger } from "@rnode/observe";
+import { createLogger, createMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, ZERO_HASH } from "@rnode/primitives";
+import { createRandom } from "@rnode/primitives/testing";
 import { freePort, SimClock, until } from "@rnode/program/testing";
 import { openChainStore, type StateRow } from "@rnode/storage";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -11,7 +12,7 @@ import { loadChainSpec } from "../setup/chain-spec.ts";
 import { databasePath, openDatabase } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
-import { KillableClient } from "../testing/kill-process.ts";
+import { KillableClient, type ProcessLimits } from "../testing/kill-process.ts";
 import { startTestClient, type TestClient } from "../testing/test-client.ts";
 import { StateSync, type StateSyncDeps } from "./state-sync.ts";
 
@@ -50,11 +51,12 @@ interface New {
 }
 
 /** A client in a process, without blocks. */
-async function startNew(datadir: string, port: number, minBlocks: number): Promise<New> {
-  const client = new KillableClient(PROGRAM, [
+async function startNew(datadir: string, port: number, minBlocks: number, limits: ProcessLimits = {}): Promise<New> {
+  const args = [
     ...[`--chain=${genesis}`, `--datadir=${datadir}`, `--authrpc.port=${port}`, `--trusted-peers=${enode}`, ...ON],
     `--snapsync.min-blocks=${minBlocks}`,
-  ]);
+  ];
+  const client = new KillableClient(PROGRAM, args, limits);
   processes.push(client);
   await client.enginePort();
   const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
@@ -122,28 +124,79 @@ describe("the state after a far head", () => {
     expect(rowsOf(datadir).oldest).toBeLessThan(COUNT - 11);
   });
 
-  it("is taken after kill -9 at any time", { tags: "long" }, async () => {
-    const datadir = join(mkdtempSync(join(root, "killed-")), "data");
-    const port = await freePort();
-    for (const waitMs of [100, 300, 500, 700, 900, 1_100]) {
-      const { client, engine } = await startNew(datadir, port, 0);
-      void choose(engine, COUNT);
-      await client.killAfter(waitMs);
-      await engine.close();
-      processes.splice(0);
-    }
-    const { client, engine } = await startNew(datadir, port, 0);
+  /** Waits until the client has the last block. @throws its state is not that of the peer */
+  async function expectState(datadir: string, { client, engine }: New): Promise<void> {
     await until("it has the head", async () => (await choose(engine, COUNT)) === "VALID");
     await client.killAfter(0);
+    await engine.close();
     const { rows, problems } = rowsOf(datadir);
     expect(problems).toEqual([]);
     expect(rows).toEqual(rowsOf(join(peer.folder, "data")).rows);
+  }
+
+  /** Kills clients at random times of state syncs, also while the rows of several pivots are healed. */
+  async function killOften(kills: number): Promise<void> {
+    const random = createRandom(kills);
+    const port = await freePort();
+    const newFolder = (): string => join(mkdtempSync(join(root, "killed-")), "data");
+    let datadir = newFolder();
+    let longestMs = 1_000;
+    for (let left = kills; left > 0; ) {
+      const { client, engine } = await startNew(datadir, port, 0);
+      if ((await client.logged(/chain opened.* head=(\d+)/)) !== "0") {
+        await expectState(datadir, { client, engine });
+        datadir = newFolder();
+        continue;
+      }
+      void choose(engine, COUNT - random(60));
+      await client.logged(/(the state below a far head)/);
+      const startMs = performance.now();
+      const hasEnded = await Promise.race([
+        client.logged(/(the state is complete)/).then(() => true),
+        new Promise<false>((resolve) => setTimeout(() => resolve(false), random(longestMs))),
+      ]);
+      if (hasEnded) longestMs = performance.now() - startMs;
+      await client.killAfter(hasEnded ? random(50) : 0);
+      await engine.close();
+      processes.splice(0);
+      left--;
+    }
+    await expectState(datadir, await startNew(datadir, port, 0));
+  }
+
+  it("is taken after kill -9", { timeout: 240_000 }, () => killOften(1));
+
+  it("is taken after kill -9 at a hundred times", { tags: "long", timeout: 1_800_000 }, () => killOften(100));
+
+  it("is taken once a full disk has room", { tags: "long", timeout: 600_000 }, async () => {
+    const datadir = join(mkdtempSync(join(root, "full-")), "data");
+    const port = await freePort();
+    const said = new Set<string>();
+    for (let kibibytes = 128; kibibytes < 2_048; kibibytes *= 1.3) {
+      const { client, engine } = await startNew(datadir, port, 0, { maxFileBytes: kibibytes * 1_024 });
+      void choose(engine, COUNT - Math.floor(kibibytes % 60));
+      const outcome = await Promise.race([
+        client.logged(/(the state sync failed, trying again after a pause.*cannot grow)/),
+        client.logged(/(the state is complete)/),
+      ]);
+      said.add(outcome === undefined ? "ended" : outcome.slice(0, 21));
+      if (outcome?.startsWith("the state sync failed")) expect(client.hasEnded).toBe(false);
+      if (!client.hasEnded) await client.killAfter(0);
+      await engine.close();
+      processes.splice(0);
+      if (outcome?.startsWith("the state is complete")) break;
+    }
+    expect(said).toContain("the state sync failed");
+    await expectState(datadir, await startNew(datadir, port, 0));
   });
 });
 
 describe("a state sync that fails", () => {
   /** In simulated time, with peers that do not exist, and a head that is far ahead. @returns what was logged */
-  async function failing(datadir: string): Promise<{ readonly said: readonly string[]; readonly tookMs: number }> {
+  async function failing(
+    datadir: string,
+  ): Promise<{ readonly said: readonly string[]; readonly tookMs: number; readonly metrics: string }> {
+    const metrics = createMetrics({ prefix: "", ofProcess: false });
     const clock = new SimClock();
     const startMs = clock.monotonicMs();
     const spec = await loadChainSpec({ chain: genesis });
@@ -159,6 +212,7 @@ describe("a state sync that fails", () => {
       peers: { list: () => [], onChange: () => () => {} },
       datadir,
       store: {},
+      metrics,
       clock,
       log: createLogger({ level: "warn", format: "logfmt", destination: { write: (line: string) => said.push(line) } }),
       onReady: () => said.push("ready"),
@@ -172,17 +226,18 @@ describe("a state sync that fails", () => {
       return !sync.takes(target, true) || said.includes("ready");
     });
     await sync.close();
-    return { said, tookMs: clock.monotonicMs() - startMs };
+    return { said, tookMs: clock.monotonicMs() - startMs, metrics: (await metrics.expose()).body };
   }
 
   it("is repeated, and given up after a bounded time without progress: all blocks are synced instead", async () => {
-    const { said, tookMs } = await failing(mkdtempSync(join(root, "none-")));
+    const { said, tookMs, metrics } = await failing(mkdtempSync(join(root, "none-")));
     expect(said).toEqual([
       expect.stringMatching(/trying again after a pause.*no peer is connected.*pauseMs=10000/),
       expect.stringMatching(/trying again after a pause.*no peer is connected.*pauseMs=20000/),
       expect.stringMatching(/cannot be had from peers: all blocks are synced instead.*no peer is connected/),
     ]);
     expect(tookMs).toBeLessThan(300_000);
+    expect(metrics).toMatch(/^snapsync_failures_total 3$/m);
   });
 
   it("does not end the client if the file system refuses the last step", async () => {

@@ -1,22 +1,24 @@
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Chain, RowCounts } from "@rnode/chain";
+import type { Chain } from "@rnode/chain";
 import type { BlockPeers } from "@rnode/devp2p";
-import type { Logger } from "@rnode/observe";
+import type { Logger, MetricFactory } from "@rnode/observe";
 import { Backoff, bytesToHex, type Clock, hexToBytes, isCodedError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import { type BlockRecord, collectLastBlocks } from "@rnode/snapshot";
 import { type ChainDatabase, type ChainStoreOptions, openChainStore } from "@rnode/storage";
-import type { StateTaker } from "@rnode/sync";
+import type { FetchedRows, StateTaker } from "@rnode/sync";
 import { PeerBlocks } from "../import-state/peer-blocks.ts";
 import { RowProgress } from "../import-state/row-progress.ts";
 import { ROWS_FOLDER, stateOfPeers } from "../import-state/state-of-peers.ts";
 import { writeSorted } from "../import-state/write-state.ts";
 import { type ChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { finishedDatabasePath } from "../setup/database.ts";
+import { DiskEstimate } from "./disk-estimate.ts";
 import { type Head, isBelowHead, MovingPivot } from "./moving-pivot.ts";
-import { stateSyncFailure } from "./state-sync-error.ts";
+import { isDiskFull, stateSyncFailure } from "./state-sync-error.ts";
+import { createStateSyncMetrics } from "./state-sync-metrics.ts";
 
 /** Within the data folder. */
 const DATABASE_FOLDER = "chaindata.partial";
@@ -33,6 +35,7 @@ export interface StateSyncDeps {
   readonly store: ChainStoreOptions;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: MetricFactory;
   /** Called when the new database is complete. It takes the place of the present one when that is opened the next time. */
   readonly onReady: () => void;
 }
@@ -48,7 +51,10 @@ export class StateSync implements StateTaker {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #hasFailed = false;
-  #counts: RowCounts | undefined;
+  #counts: FetchedRows | undefined;
+  #pivot: MovingPivot | undefined;
+  readonly #disk: DiskEstimate;
+  readonly #metrics: ReturnType<typeof createStateSyncMetrics>;
   #lineMs: number | undefined;
   /** the head that fork choice named last */
   #newest: Head | undefined;
@@ -61,10 +67,16 @@ export class StateSync implements StateTaker {
   constructor(minBlocks: number, deps: StateSyncDeps) {
     this.#minBlocks = minBlocks;
     this.#deps = deps;
+    this.#disk = new DiskEstimate(deps.datadir, deps.log);
+    this.#metrics = createStateSyncMetrics(deps.metrics, {
+      fetched: () => this.#counts,
+      pivotBlock: () => this.#pivot?.number ?? 0,
+      diskBytes: () => this.#disk.bytes,
+    });
   }
 
   /** Rows fetched so far; `undefined`: no state is being fetched */
-  get counts(): RowCounts | undefined {
+  get counts(): FetchedRows | undefined {
     return this.#counts;
   }
 
@@ -91,7 +103,8 @@ export class StateSync implements StateTaker {
       this.#hasProgressed = false;
       try {
         await this.#fetch();
-        log.info("the state is complete", { number: this.#number, ...this.#counts });
+        const { accounts, slots } = this.#counts ?? {};
+        log.info("the state is complete", { number: this.#number, accounts, slots });
         onReady();
         return;
       } catch (cause) {
@@ -100,16 +113,19 @@ export class StateSync implements StateTaker {
         if (this.#hasProgressed && !isCodedError(error, "state-sync/fault")) backoff.reset();
         const pauseMs = backoff.nextMs();
         const reason = error.message;
-        if (!this.#isEmpty || backoff.failures >= MAX_ATTEMPTS) {
+        this.#metrics.failures.inc();
+        if (!this.#isEmpty || (backoff.failures >= MAX_ATTEMPTS && !isDiskFull(error))) {
           this.#hasFailed = true;
           log.warn("the state cannot be had from peers: all blocks are synced instead", { reason });
           return;
         }
-        log.warn("the state sync failed, trying again after a pause", { reason, pauseMs });
-        if (isCodedError(error, "state-sync/fault")) log.error("a fault of this program: please report it", { error: cause });
+        const text = "the state sync failed, trying again after a pause";
+        if (isCodedError(error, "state-sync/fault")) log.error(text, { error: cause, pauseMs });
+        else if (isDiskFull(error)) log.error(text, { reason, pauseMs });
+        else log.warn(text, { reason, pauseMs });
         await clock.sleep(pauseMs, signal);
       } finally {
-        this.#counts = undefined;
+        this.#counts = this.#pivot = undefined;
       }
     }
   }
@@ -136,6 +152,7 @@ export class StateSync implements StateTaker {
       if (store.head() === undefined) {
         const genesis = this.#deps.chain.genesis.block.header.number;
         const pivot = await MovingPivot.below({ newest, genesis, headerOf, log });
+        this.#pivot = pivot;
         await this.#fill(store, pivot, blocks);
       }
       noteGenesis(store, spec);
@@ -156,10 +173,11 @@ export class StateSync implements StateTaker {
     const state = stateOfPeers({ datadir, peers: () => peers, clock, log, signal });
     try {
       const reading = new RowProgress(io, "reading");
-      const onProgress = (counts: RowCounts): void => {
-        this.#counts = counts;
+      const onProgress = (fetched: FetchedRows): void => {
+        this.#counts = fetched;
         this.#hasProgressed = true;
-        reading.at(counts);
+        reading.at(fetched);
+        this.#disk.at(fetched);
       };
       const read = await state.read(() => pivot.root, onProgress);
       const { header, hash } = pivot.withRoot(read.root);
@@ -168,13 +186,8 @@ export class StateSync implements StateTaker {
       const lastBlocks = await collectLastBlocks({ config, genesis, hash, source, hasReceipts: false, folder: datadir });
       try {
         const block = { header, transactions: [], ommers: [] };
-        this.#counts = await writeSorted(
-          store,
-          { ...state, ...read },
-          { block, hash, genesis, lastBlocks },
-          { folder: datadir, signal },
-          io,
-        );
+        const rows = { ...state, ...read };
+        await writeSorted(store, rows, { block, hash, genesis, lastBlocks }, { folder: datadir, signal }, io);
       } finally {
         lastBlocks.close();
       }
@@ -193,7 +206,8 @@ export class StateSync implements StateTaker {
         const nowMs = clock.monotonicMs();
         if (this.#lineMs !== undefined && nowMs - this.#lineMs < LINE_MS) return;
         this.#lineMs = nowMs;
-        log.info("syncing state", { progress: text });
+        const fetched = this.#counts && `${(100 * this.#counts.share).toFixed(1)} %`;
+        log.info("syncing state", { progress: text, fetched, healedNodes: this.#counts?.healedNodes });
       },
     };
   }

@@ -28,6 +28,12 @@ describe("eth_syncing", () => {
       syncedAccounts: "0x0",
       healingBytecode: "0x0",
     });
+    const withState = { ...state, state: { accounts: 3, slots: 4, healedNodes: 5 } };
+    expect(syncStatusToJson(G, withState, 17, 2)).toMatchObject({
+      syncedAccounts: "0x3",
+      syncedStorage: "0x4",
+      healedTrienodes: "0x5",
+    });
   });
 });
 

@@ -14,7 +14,7 @@ export interface SyncState {
   /** the highest block up to which bodies are there */
   readonly bodies: number;
   /** rows of the state that is being fetched; `undefined`: blocks are executed instead */
-  readonly state?: { readonly accounts: number; readonly slots: number } | undefined;
+  readonly state?: { readonly accounts: number; readonly slots: number; readonly healedNodes: number } | undefined;
 }
 
 /** Whether and how far the node is syncing, as methods and subscriptions see it. */
@@ -58,7 +58,7 @@ const SYNC_STAGES = [
   "Prune",
   "Finish",
 ];
-/** Counters of snap sync. Those of bytes, codes and nodes are not kept. */
+/** Counters of snap sync. Those of bytes and codes are not kept. */
 const SNAP_COUNTS = [
   ...["syncedAccounts", "syncedAccountBytes", "syncedBytecodes", "syncedBytecodeBytes", "syncedStorage", "syncedStorageBytes"],
   ...["healedTrienodes", "healedTrienodeBytes", "healedBytecodes", "healedBytecodeBytes", "healingTrienodes", "healingBytecode"],
@@ -79,9 +79,14 @@ export function syncStatusToJson(
     highestBlock: toQuantity(Math.max(head, state?.highestBlock ?? head)),
   };
   if (!hasSyncStages) {
-    const { accounts = 0, slots = 0 } = state?.state ?? {};
+    const { accounts = 0, slots = 0, healedNodes = 0 } = state?.state ?? {};
     const zero = Object.fromEntries(SNAP_COUNTS.map((name) => [name, "0x0"]));
-    return { ...progress, ...zero, syncedAccounts: toQuantity(accounts), syncedStorage: toQuantity(slots) };
+    const counted = { syncedAccounts: accounts, syncedStorage: slots, healedTrienodes: healedNodes };
+    return {
+      ...progress,
+      ...zero,
+      ...Object.fromEntries(Object.entries(counted).map(([name, count]) => [name, toQuantity(count)])),
+    };
   }
   const blockOf = (stage: string): number => {
     if (stage === "Headers") return Math.max(head, state?.headers ?? head);
