@@ -140,7 +140,7 @@ class Peer {
       if (state === undefined) return [];
       const found = paths.flatMap(([first, ...rest]) => {
         const [trie, of] = rest.length === 0 ? [state.accounts, [first!]] : [state.storage.get(bytesToHex(first!)), rest];
-        return of.flatMap((path) => trie?.nodes.get([...nibblesOfPath(path)].join()) ?? []);
+        return of.flatMap((path) => trie?.nodes.get([...(nibblesOfPath(path) ?? [])].join()) ?? []);
       });
       const given = found.slice(0, 40);
       this.nodes += given.length;
