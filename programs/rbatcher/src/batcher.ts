@@ -33,7 +33,7 @@ export interface BatcherDeps {
   /** for `GET /healthz` */
   readonly health: () => Health;
   /** for `GET /readyz` */
-  readonly readiness?: Pick<Readiness, "health"> | undefined;
+  readonly readiness?: Pick<Readiness, "healthWithin"> | undefined;
   /** the feed of the dashboard */
   readonly feed?: Pick<Feed, "put"> | undefined;
 }
@@ -119,7 +119,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     log,
     metrics: deps.metrics,
     healthz: deps.health,
-    readyz: deps.readiness && (() => deps.readiness!.health),
+    readyz: deps.readiness && ((query) => deps.readiness!.healthWithin(query)),
   });
   const { httpPort } = await scope.use(
     "RPC server",

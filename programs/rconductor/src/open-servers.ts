@@ -24,7 +24,7 @@ export interface ServerDeps {
   /** for `GET /healthz` */
   readonly health: () => Health;
   /** for `GET /readyz` */
-  readonly readiness?: Pick<Readiness, "health"> | undefined;
+  readonly readiness?: Pick<Readiness, "healthWithin"> | undefined;
 }
 
 export interface RunningConductor {
@@ -64,7 +64,7 @@ export function openServer(
     log,
     metrics: isOwn ? metrics : undefined,
     healthz: health,
-    readyz: readiness && (() => readiness.health),
+    readyz: readiness && ((query) => readiness.healthWithin(query)),
   });
   return scope.use(
     isOwn ? "RPC server" : "proxy",

@@ -26,7 +26,15 @@ import { createKzg, type Kzg, verifySidecar } from "@rnode/kzg";
 import { defaultDataFolder, JWT_FILE, registryRetriesIn, UPGRADES_FOLDER, UpgradeFiles } from "@rnode/networks";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import { bytesToHex, type Clock, hexToBytes } from "@rnode/primitives";
-import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
+import {
+  connectionBudget,
+  type KnownHead,
+  namingPorts,
+  type ProgramMetrics,
+  type Readiness,
+  type Scope,
+  UserError,
+} from "@rnode/program";
 import {
   type BlobSidecar,
   compareProtocolVersions,
@@ -98,7 +106,7 @@ export interface ClientDependencies {
   /** Starts the program again; default: that is not possible, and no state is fetched from peers. */
   readonly restart?: ((reason: string) => void) | undefined;
   /** for `GET /readyz` */
-  readonly readiness?: Pick<Readiness, "expect"> | undefined;
+  readonly readiness?: Readiness | undefined;
 }
 
 /** The options with the folders that are in effect where none are named. */
@@ -280,6 +288,7 @@ export async function startClient(
       () => namingPorts(wanted, () => server.listen()),
       () => server.close(),
     );
+  const readyz = readiness && ((query: URLSearchParams) => readiness.healthWithin(query));
   let publicPorts: { readonly httpPort: number | undefined; readonly wsPort: number | undefined };
   const wantedPorts = { "http.port": http.port, "ws.port": ws.port };
   const count = readerCount(options);
@@ -293,7 +302,15 @@ export async function startClient(
     const bind = (methods: ApiMethods) => methodsInWriter(methods, write, options.calls.maxGasPerRequest);
     publicPorts = await listen(
       "public RPC server",
-      createPublicServer(options, { services, pending: pool, bind, log, metrics, maxOpenFiles: halfOf(connectionBudget()) }),
+      createPublicServer(options, {
+        services,
+        pending: pool,
+        bind,
+        log,
+        metrics,
+        maxOpenFiles: halfOf(connectionBudget()),
+        readyz,
+      }),
       wantedPorts,
     );
   } else {
@@ -309,6 +326,7 @@ export async function startClient(
         store,
         log,
         metrics,
+        readyz,
         onFatal,
       });
     const started = await scope.use(
@@ -331,6 +349,7 @@ export async function startClient(
   const readerPids = (): number[] => readers?.pool.pids() ?? [];
   const servingReaders = () => (count === 0 ? undefined : readerPids().length);
   const status = new ClientStatus({ chain, pool: pool.pool, clock, servingReaders });
+  readiness?.followHead(() => knownHeadOf(chain, heads.status?.highestBlock));
   readiness?.expect(() => status.faults.map((what) => `it waits for ${what}`));
   const witnessUrl = http.api.includes("debug") && httpPort !== undefined ? urlHere(http.host, httpPort) : undefined;
   scope.onClose("dashboard feed", feedClient(feed, { chain, pool: pool.pool, clock, servingReaders, witnessUrl }));
@@ -402,6 +421,12 @@ export async function startClient(
     status: () => status.fields(),
     failure,
   };
+}
+
+/** The head, for `GET /readyz`. @param target number of the block that a sync goes to; `undefined`: none is under way */
+function knownHeadOf(chain: Pick<Chain, "headerOf">, target: number | undefined): KnownHead | undefined {
+  const head = chain.headerOf({ kind: "tag", tag: "latest" })?.header;
+  return head && { number: head.number, timestampSec: head.timestamp, target };
 }
 
 /** The address of a server, for a browser on this machine. */

@@ -29,7 +29,7 @@ import type { RnodeOptions } from "./options.ts";
 import { nodeAdminApi } from "./rpc/node-admin.ts";
 import { createNodeServer, nodeMethods } from "./rpc/node-server.ts";
 import type { NodeAdminApi } from "./rpc/rpc-methods.ts";
-import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./rpc/sync-status.ts";
+import { knownHeadOf, type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./rpc/sync-status.ts";
 import { readRuntimeConfig } from "./runtime/read-runtime-config.ts";
 import { createSafe } from "./safe/create-safe.ts";
 import type { SafeHeads } from "./safe/safe-heads.ts";
@@ -223,10 +223,11 @@ export class RollupNode {
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
       healthz: deps.health,
-      readyz: () => readiness.health,
+      readyz: (query: URLSearchParams) => readiness.healthWithin(query),
     };
     this.methods = nodeMethods(options.rpc, serverDeps);
     this.createServer = () => createNodeServer(options.rpc, serverDeps);
+    readiness.followHead(() => knownHeadOf(syncFacts().heads, [inbox.newest?.ref, engineSync?.target, verification.target]));
     readiness.expect(() => {
       const syncing = engineSync?.description;
       if (syncing !== undefined) return [syncing];

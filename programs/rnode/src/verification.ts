@@ -23,6 +23,8 @@ export interface Verification {
   readonly holdsBack: boolean;
   onL1Head(block: L1BlockRef): void;
   onL1Finalized(block: L1BlockRef): void;
+  /** the block that the engine lacks and fetches from its peers, as it was named; `undefined`: none */
+  readonly target?: L2BlockRef | undefined;
   /** Reasons why the safe head cannot be expected to follow; empty if it can. */
   readonly faults: readonly string[];
   /** fields of the status line */

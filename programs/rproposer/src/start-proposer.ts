@@ -25,7 +25,7 @@ export interface StartDeps {
   /** for `GET /healthz` */
   readonly health: () => Health;
   /** for `GET /readyz` */
-  readonly readiness?: Pick<Readiness, "health"> | undefined;
+  readonly readiness?: Pick<Readiness, "healthWithin"> | undefined;
   /** the feed of the dashboard */
   readonly feed?: Pick<Feed, "put"> | undefined;
 }
@@ -80,7 +80,7 @@ export async function startProposer(scope: Scope, options: RproposerOptions, dep
     log,
     metrics: deps.metrics,
     healthz: deps.health,
-    readyz: deps.readiness && (() => deps.readiness!.health),
+    readyz: deps.readiness && ((query) => deps.readiness!.healthWithin(query)),
   });
   const { httpPort } = await scope.use(
     "RPC server",

@@ -7,7 +7,8 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./auth/browser-access.ts";
 import { type CheckToken, checkJwt, MACHINE_TIME } from "./auth/jwt.ts";
 import { logRefusedTokens } from "./auth/refused-tokens.ts";
-import { createHttpHandler, type HealthReport, type Pages } from "./http/http-listener.ts";
+import type { Probe } from "./http/health.ts";
+import { createHttpHandler, type Pages } from "./http/http-listener.ts";
 import { IncomingBudget } from "./http/incoming.ts";
 import { createPlainHttp, type PlainHttp } from "./http/plain-http.ts";
 import { Arrivals } from "./limits/arrivals.ts";
@@ -109,9 +110,9 @@ export interface RpcServerOptions {
   /** turns errors of the application into error objects */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
   /** serves `GET /healthz`: whether the process works */
-  readonly healthz?: (() => HealthReport) | undefined;
+  readonly healthz?: Probe | undefined;
   /** serves `GET /readyz`: whether its answers can be relied on */
-  readonly readyz?: (() => HealthReport) | undefined;
+  readonly readyz?: Probe | undefined;
   /** answers GET requests for other paths, over HTTP and where WebSockets come in */
   readonly pages?: Pages | undefined;
 }

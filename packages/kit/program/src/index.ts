@@ -18,6 +18,7 @@ export * from "./run/command.ts";
 export * from "./run/launch.ts";
 export * from "./run/program-metrics.ts";
 export * from "./run/run-program.ts";
+export type { KnownHead } from "./servers/head-limits.ts";
 export * from "./servers/metrics-server.ts";
 export * from "./servers/naming-ports.ts";
 export { Readiness } from "./servers/readiness.ts";

@@ -15,6 +15,7 @@ import { GasBudgets } from "./gas-budgets.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
 import { limitsOfReader } from "./reader-limits.ts";
+import { readyzOfWriter } from "./readyz.ts";
 import { RelayQueue } from "./relay-queue.ts";
 import { routeMethods } from "./routing.ts";
 import { ShortWork } from "./short-work.ts";
@@ -109,6 +110,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     bind: (methods) => routeMethods(methods, routing),
     readLarge: (text, client) => costly.read(client, text),
     limits: serverLimits,
+    readyz: readyzOfWriter((text) => link.ask(text)),
   });
 
   let lastLoad = performance.eventLoopUtilization();

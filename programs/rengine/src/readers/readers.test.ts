@@ -109,6 +109,14 @@ describe("two readers", () => {
       expect(await call("eth_getBlockByNumber", [`0x${number.toString(16)}`, false])).toMatchObject({ hash });
   });
 
+  it("ask the writer whether the client is ready", async () => {
+    await node.buildBlock();
+    const statuses = ["", "?max-lag-blocks=0", "?max-age=60", "?max-age="].map(
+      async (query) => (await fetch(`${node.httpUrl}/readyz${query}`)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200, 503, 400]); // the chain's time is long ago
+  });
+
   it("share one pool", async () => {
     const [first, second] = readers as [Connection, Connection];
     const socket = await openSocket(node.wsUrl);

@@ -9,7 +9,7 @@ import {
   type ReadServices,
   type WriteServices,
 } from "@rnode/eth-api";
-import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT, RpcError } from "@rnode/jsonrpc";
+import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT, type Probe, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
 import type { ChainSync } from "@rnode/sync";
@@ -18,6 +18,7 @@ import type { PoolService } from "../pool/pool-service.ts";
 import { syncStateOf } from "../sync/sync-state.ts";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 import { ReaderPool } from "./reader-pool.ts";
+import { readyzMethod } from "./readyz.ts";
 import { errorAnswer } from "./routing.ts";
 
 export interface ReadersDependencies {
@@ -32,6 +33,8 @@ export interface ReadersDependencies {
   readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  /** for `GET /readyz` of the readers */
+  readonly readyz: Probe | undefined;
   /** Called with the reason when readers can no longer be kept running. */
   readonly onFatal: (reason: string) => void;
 }
@@ -81,7 +84,7 @@ function watchAll(sockets: readonly ListeningSocket[]): (onPending: () => void) 
 /** Binds the public listeners and starts the processes that serve them. @throws errors from listening */
 export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
   const { http, ws, readers, limits } = options;
-  const { services, write, submit, pending, chain, sync, store, log, metrics, onFatal } = dependencies;
+  const { services, write, submit, pending, chain, sync, store, log, metrics, readyz, onFatal } = dependencies;
   const { profile } = services.backend;
   const sockets: ListeningSocket[] = [];
   const closeSockets = (): void => {
@@ -105,7 +108,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
 
   // The readers have already counted the requests that they pass on.
   const dispatcher = createDispatcher({ dialect: profile.dialect, limits: { ...DEFAULT_RPC_LIMITS, ...limits }, log });
-  const methods = methodsInWriter(methodsOf(NAMESPACES, services), write);
+  const methods = { ...methodsInWriter(methodsOf(NAMESPACES, services), write), ...(readyz && readyzMethod(readyz)) };
   const pool = new ReaderPool(
     {
       ...readers,

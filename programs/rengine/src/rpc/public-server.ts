@@ -3,6 +3,7 @@ import {
   createRpcServer,
   type MethodTable,
   type Pages,
+  type Probe,
   type ReadLarge,
   type RpcDialect,
   type RpcServer,
@@ -27,6 +28,8 @@ export interface PublicServerDependencies {
   readonly readLarge?: ReadLarge | undefined;
   /** besides those of the options */
   readonly limits?: Partial<RpcServerLimits> | undefined;
+  /** answers `GET /readyz` */
+  readonly readyz?: Probe | undefined;
   /** answers GET requests for other paths */
   readonly pages?: Pages | undefined;
 }
@@ -64,7 +67,7 @@ export function createServerOf(
   dependencies: Omit<PublicServerDependencies, "services" | "pending" | "bind"> & { readonly dialect: RpcDialect },
   tables: PublicTables,
 ): RpcServer {
-  const { log, metrics, maxOpenFiles, fds, readLarge, pages, dialect } = dependencies;
+  const { log, metrics, maxOpenFiles, fds, readLarge, readyz, pages, dialect } = dependencies;
   const allLimits = { ...limits, ...dependencies.limits };
   return createRpcServer({
     ...(http.enabled && { http: { ...http, methods: tables.http, fd: fds?.http } }),
@@ -78,6 +81,7 @@ export function createServerOf(
     log,
     metrics,
     readLarge,
+    readyz,
     pages,
   });
 }

@@ -5,7 +5,7 @@ import { JOVIAN_CONFIG, l1Info } from "@rnode/eth-api/testing";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, privateKeyToAddress, toQuantity } from "@rnode/primitives";
-import { openMetrics, parseOptions, Scope, systemClock } from "@rnode/program";
+import { openMetrics, parseOptions, Readiness, Scope, systemClock } from "@rnode/program";
 import { encodeTransaction, type L1BlockInfo, PREDEPLOYS } from "@rnode/protocol";
 import { type RunningClient, startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
@@ -137,7 +137,8 @@ export async function startTestClient(
     isUp: () => true,
     onListen: () => {},
   });
-  const client = await startClient(scope, parsed.options, { log: silentLogger, clock: systemClock, metrics });
+  const readiness = new Readiness(VERSION);
+  const client = await startClient(scope, parsed.options, { log: silentLogger, clock: systemClock, metrics, readiness });
   const httpUrl = `http://127.0.0.1:${client.httpPort ?? 0}`;
   const jwtSecret = hexToBytes(readFileSync(client.jwtSecretPath, "utf8").trim());
   const rpc = createRpcClient({ url: httpUrl, timeoutMs: REQUEST_TIMEOUT_MS });

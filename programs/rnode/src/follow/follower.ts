@@ -75,7 +75,7 @@ export class Follower implements Verification {
   private followedL1: L1BlockRef | undefined;
   /** the last local safe block that `onLocalSafe` was called with */
   private recorded: Hex | undefined;
-  private target: Target | undefined;
+  private missing: Target | undefined;
 
   constructor(deps: FollowerDeps) {
     this.deps = deps;
@@ -85,7 +85,7 @@ export class Follower implements Verification {
   }
 
   get holdsBack(): boolean {
-    const { target } = this;
+    const { missing: target } = this;
     if (target === undefined || !(target.isOtherBranch || this.deps.sequencer.isActive)) return false;
     return this.deps.clock.monotonicMs() - target.sinceMs < HOLD_MS;
   }
@@ -106,6 +106,10 @@ export class Follower implements Verification {
     return this.deps.control.toldHeads?.pendingSafe;
   }
 
+  get target(): L2BlockRef | undefined {
+    return this.missing?.report.localSafe;
+  }
+
   onL1Head(block: L1BlockRef): void {
     this.health.onL1Head();
     void this.deps.readAhead(block);
@@ -121,19 +125,22 @@ export class Follower implements Verification {
     this.reader.clear();
     this.followedL1 = undefined;
     this.recorded = undefined;
-    this.target = undefined;
+    this.missing = undefined;
     this.pollAtMs = 0;
     this.deps.onBase(base);
   }
 
   private dueInMs(): number | undefined {
-    const dueAtMs = [...(this.reader.isBusy ? [] : [this.pollAtMs]), ...(this.target === undefined ? [] : [this.target.retryAtMs])];
+    const dueAtMs = [
+      ...(this.reader.isBusy ? [] : [this.pollAtMs]),
+      ...(this.missing === undefined ? [] : [this.missing.retryAtMs]),
+    ];
     return dueAtMs.length === 0 ? undefined : Math.max(0, Math.min(...dueAtMs) - this.deps.clock.monotonicMs());
   }
 
   private async turn(): Promise<Progress> {
     const nowMs = this.deps.clock.monotonicMs();
-    if (this.target !== undefined && nowMs >= this.target.retryAtMs) {
+    if (this.missing !== undefined && nowMs >= this.missing.retryAtMs) {
       const reached = await this.withEngine(() => this.reachTarget());
       if (reached.kind !== "idle") return reached;
     }
@@ -182,8 +189,8 @@ export class Follower implements Verification {
   /** Whether the engine has the block by now that it syncs to. */
   private async reachTarget(): Promise<Progress> {
     const { control, clock, l2 } = this.deps;
-    const { report, isOtherBranch } = this.target!;
-    this.target!.retryAtMs = clock.monotonicMs() + RETRY_MS;
+    const { report, isOtherBranch } = this.missing!;
+    this.missing!.retryAtMs = clock.monotonicMs() + RETRY_MS;
     if ((await l2.blockRefByHash(report.localSafe.hash)) === undefined) return IDLE;
     const named = await control.nameHead(report.localSafe);
     if (named.kind === "inserted") return this.adopt(report, isOtherBranch);
@@ -193,7 +200,7 @@ export class Follower implements Verification {
   /** The source's local safe block is in our chain: labels move forward to its heads. */
   private async raise(report: SourceReport, localSafe: L2BlockRef): Promise<Progress> {
     const { control, config, onCurrentL1, onLocalSafe, log } = this.deps;
-    this.target = undefined;
+    this.missing = undefined;
     const { heads } = control;
     if (!isSame(localSafe, report.localSafe)) return this.refuse(describesWrongly(localSafe));
     const safe = await this.labelFrom(report.safe, heads.safe);
@@ -263,10 +270,10 @@ export class Follower implements Verification {
       case "inserted":
         return this.adopt(report, isOtherBranch);
       case "syncing":
-        if (this.target === undefined) log.info("the engine lacks the source's block, and syncs to it from its own peers", fields);
+        if (this.missing === undefined) log.info("the engine lacks the source's block, and syncs to it from its own peers", fields);
         this.aimAt(report, isOtherBranch);
-        if (!this.target!.isLateSaid && clock.monotonicMs() - this.target!.sinceMs >= HOLD_MS) {
-          this.target!.isLateSaid = true;
+        if (!this.missing!.isLateSaid && clock.monotonicMs() - this.missing!.sinceMs >= HOLD_MS) {
+          this.missing!.isLateSaid = true;
           log.warn(
             "the engine does not get the source's block: look after its peers. This node goes on with its own unsafe chain",
             fields,
@@ -279,8 +286,8 @@ export class Follower implements Verification {
   private aimAt(report: SourceReport, isOtherBranch: boolean): void {
     const nowMs = this.deps.clock.monotonicMs();
     const retryAtMs = nowMs + RETRY_MS;
-    if (this.target === undefined) this.target = { report, isOtherBranch, sinceMs: nowMs, retryAtMs, isLateSaid: false };
-    else Object.assign(this.target, { report, retryAtMs });
+    if (this.missing === undefined) this.missing = { report, isOtherBranch, sinceMs: nowMs, retryAtMs, isLateSaid: false };
+    else Object.assign(this.missing, { report, retryAtMs });
   }
 
   /** The engine has made the source's block its head. */
@@ -325,7 +332,7 @@ export class Follower implements Verification {
   }
 
   private refuse(reason: string): Progress {
-    this.target = undefined;
+    this.missing = undefined;
     this.health.troubled({ result: "error_invalid_state", reason });
     return IDLE;
   }

@@ -21,7 +21,7 @@ export interface NodeServerDeps {
   readonly metrics: MetricFactory;
   /** for `GET /healthz` and `GET /readyz` */
   readonly healthz: () => Health;
-  readonly readyz: () => Health;
+  readonly readyz: (query: URLSearchParams) => Health;
 }
 
 /** The node's methods in the namespaces that the options ask for. */

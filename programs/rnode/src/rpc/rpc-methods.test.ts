@@ -9,7 +9,7 @@ import { L1View } from "../derive/l1-view.ts";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "../testing/fake-chain.ts";
 import type { Offered } from "../unsafe/unsafe-inbox.ts";
 import { adminMethods, type NodeAdminApi, type Replaced, rollupMethods, type StartRefusal } from "./rpc-methods.ts";
-import { syncStatusToJson } from "./sync-status.ts";
+import { knownHeadOf, syncStatusToJson } from "./sync-status.ts";
 
 const config = testConfig();
 const l1 = new FakeL1(5);
@@ -29,6 +29,15 @@ const status = () =>
     currentL1: l1.blocks[3],
     queuedUnsafe: undefined,
   });
+
+it("compares the unsafe head with the newest block that the node has heard of", () => {
+  const heads = headsAfterReset({ unsafe: one.ref, safe: genesis.ref, finalized: genesis.ref, base: genesis.ref });
+  const { number, timestamp } = one.ref;
+  const head = { number, timestampSec: timestamp };
+  expect(knownHeadOf(undefined, [])).toBeUndefined();
+  expect(knownHeadOf(heads, [undefined, genesis.ref])).toEqual({ ...head, target: number });
+  expect(knownHeadOf(heads, [{ ...one.ref, number: number + 500 }, one.ref])).toEqual({ ...head, target: number + 500 });
+});
 
 describe("the RPC of rnode", () => {
   const asked: unknown[] = [];

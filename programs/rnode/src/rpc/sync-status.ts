@@ -1,3 +1,4 @@
+import type { KnownHead } from "@rnode/program";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import type { Heads } from "../common/heads.ts";
 import type { L1View } from "../derive/l1-view.ts";
@@ -16,6 +17,13 @@ export interface SyncFacts {
   readonly queuedUnsafe: L2BlockRef | undefined;
   /** the block that the engine syncs to; undefined: it is not syncing */
   readonly engineSyncTarget?: L2BlockRef | undefined;
+}
+
+/** The unsafe head, for `GET /readyz`. @param known newer blocks that the node has heard of, if any */
+export function knownHeadOf(heads: Heads | undefined, known: readonly (L2BlockRef | undefined)[]): KnownHead | undefined {
+  if (heads === undefined) return undefined;
+  const { number, timestamp } = heads.unsafe;
+  return { number, timestampSec: timestamp, target: Math.max(number, ...known.map((block) => block?.number ?? 0)) };
 }
 
 export type SyncStatusJson = Readonly<Record<string, L1BlockRef | L2RefJson>>;

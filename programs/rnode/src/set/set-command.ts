@@ -178,7 +178,7 @@ async function startSet(
     log: log.child({ part: "rpc" }),
     metrics,
     healthz: health,
-    readyz: () => readiness.health,
+    readyz: (query) => readiness.healthWithin(query),
   });
   const { httpPort } = await scope.use(
     "RPC server",

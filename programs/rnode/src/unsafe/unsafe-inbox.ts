@@ -83,6 +83,10 @@ export class UnsafeInbox {
     return this.queue.peek();
   }
 
+  get newest(): QueuedPayload | undefined {
+    return this.queue.newest;
+  }
+
   remove(hash: Hex): void {
     this.queue.remove(hash);
   }

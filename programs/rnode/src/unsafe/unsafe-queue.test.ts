@@ -32,6 +32,7 @@ describe("UnsafeQueue", () => {
       [4, 0],
     ] as const)
       queue.push(payload(number, seed));
+    expect(queue.newest?.ref.hash).toBe("0x90");
     expect(drain(queue)).toEqual(["0x30", "0x31", "0x40", "0x50", "0x90"]);
     expect(queue.sizeBytes).toBe(0);
   });

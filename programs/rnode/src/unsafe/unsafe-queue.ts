@@ -74,6 +74,10 @@ export class UnsafeQueue {
     return this.payloads[0];
   }
 
+  get newest(): QueuedPayload | undefined {
+    return this.payloads.at(-1);
+  }
+
   /** By hash, because the lowest payload may have changed since `peek`. */
   remove(hash: Hex): void {
     const at = this.payloads.findIndex(({ ref }) => ref.hash === hash);

@@ -11,13 +11,8 @@ import type { MethodTable } from "../wire/method-table.ts";
 import { RequestBody } from "../wire/request-body.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "../wire/unsent.ts";
 import { ClientConnection } from "./client-connection.ts";
+import { type Probe, statusOfHealth } from "./health.ts";
 import type { IncomingBudget } from "./incoming.ts";
-
-export interface HealthReport {
-  readonly isHealthy: boolean;
-  /** plain JSON */
-  readonly body: unknown;
-}
 
 /** Answers GET requests of certain paths with JSON; `undefined` for other paths. */
 export type Pages = (
@@ -43,8 +38,8 @@ export interface HttpHandlerOptions {
   readonly unsent: Pick<UnsentBudget, "open">;
   /** limits the bytes of incomplete requests */
   readonly incoming: Pick<IncomingBudget, "open">;
-  readonly healthz: (() => HealthReport) | undefined;
-  readonly readyz: (() => HealthReport) | undefined;
+  readonly healthz: Probe | undefined;
+  readonly readyz: Probe | undefined;
   readonly pages: Pages | undefined;
 }
 
@@ -85,10 +80,7 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
     allowOrigin(request, response, cors);
     if (request.method === "OPTIONS") return preflight(request, response);
     const probe = request.method === "GET" || request.method === "HEAD" ? probes.get(path) : undefined;
-    if (probe !== undefined) {
-      const { isHealthy, body } = probe();
-      return send(response, isHealthy ? 200 : 503, JSON_TYPE, JSON.stringify(body));
-    }
+    if (probe !== undefined) return sendHealth(probe(query), response);
     if (checkToken !== undefined) {
       const verdict = checkToken(request.headers.authorization);
       if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
@@ -165,6 +157,11 @@ function send(response: ServerResponse, status: number, type: string, text: stri
   if (response.headersSent || response.destroyed) return;
   // PERF: a string is sent together with the head in one write; a buffer would need a second one.
   response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text, "utf8") }).end(text, "utf8");
+}
+
+async function sendHealth(report: ReturnType<Probe>, response: ServerResponse): Promise<void> {
+  const answer = await report;
+  send(response, statusOfHealth(answer), JSON_TYPE, JSON.stringify(answer.body));
 }
 
 const sendText = (response: ServerResponse, status: number, text: string): void =>

@@ -20,7 +20,7 @@ export interface OpenMetricsDeps {
   readonly version: string;
   readonly scope: Scope;
   readonly health: () => Health;
-  readonly ready: () => Health;
+  readonly ready: (query?: URLSearchParams) => Health;
   /** whether it has started completely */
   readonly isUp: () => boolean;
   readonly onListen: (port: number) => void;

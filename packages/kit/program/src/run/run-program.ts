@@ -193,7 +193,7 @@ class ProgramRun<G extends Groups> {
             isUp: () => !isStarting,
             scope: this.#observers,
             health,
-            ready: () => readiness.health,
+            ready: (query) => (query === undefined ? readiness.health : readiness.healthWithin(query)),
             onListen: (port) => this.#log.info("metrics listen", { addr: metricsGroup.addr, port }),
           });
     if (pprof !== undefined) await openPprof(pprof, { scope: this.#observers, clock: this.#clock, log: this.#log });

@@ -10,13 +10,13 @@ describe("the metrics server", () => {
   it("serves GET /metrics and GET /healthz, and does not start on a taken port", async () => {
     let isHealthy = true;
     const health = () => ({ isHealthy, body: { version: "v1" } });
-    const readiness = new Readiness("v1");
+    const readiness = new Readiness("v1", { unixMs: () => 1_031_000 });
     readiness.expect(() => ["it is starting"]);
     readiness.expect(() => []);
     const metrics = createMetrics({ prefix: "y_" });
     metrics.counter("plain_total", "Plain.");
     const server = await startMetricsServer(
-      { expose: () => metrics.expose(), health, ready: () => readiness.health },
+      { expose: () => metrics.expose(), health, ready: (query) => readiness.healthWithin(query) },
       { addr: "127.0.0.1", port: 0 },
     );
     try {
@@ -27,6 +27,22 @@ describe("the metrics server", () => {
       expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(200);
       const notReady = await fetch(`http://127.0.0.1:${server.port}/readyz`);
       expect([notReady.status, await notReady.json()]).toEqual([503, { version: "v1", reasons: ["it is starting"] }]);
+      const statusFor = async (query: string) => (await fetch(`http://127.0.0.1:${server.port}/readyz?${query}`)).status;
+      expect(await statusFor("max-age=30")).toBe(400); // a program without a head
+      readiness.followHead(() => ({ number: 7, timestampSec: 1_000, target: 9 }));
+      expect(await statusFor("max-lag=3")).toBe(400);
+      const limited = await fetch(`http://127.0.0.1:${server.port}/readyz?max-lag-blocks=1&max-age=30`);
+      expect([limited.status, await limited.json()]).toEqual([
+        503,
+        {
+          version: "v1",
+          reasons: [
+            "it is starting",
+            "its head 7 is 2 blocks behind block 9, more than 1",
+            "its head 7 is 31 s old, more than 30 s",
+          ],
+        },
+      ]);
       isHealthy = false;
       expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(503);
       await expect(

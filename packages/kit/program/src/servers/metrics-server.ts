@@ -1,9 +1,11 @@
+import { statusOfHealth } from "@rnode/jsonrpc/http";
 import type { Metrics } from "@rnode/observe";
 import { type SmallAnswer, type SmallServer, startSmallServer } from "./small-server.ts";
 
-/** The answer to `GET /healthz` or `/readyz`: 200 if healthy, otherwise 503 with reasons. */
+/** The answer to `GET /healthz` or `/readyz`: 200 if healthy, 400 for a bad query, otherwise 503 with reasons. */
 export interface Health {
   readonly isHealthy: boolean;
+  readonly isBadRequest?: boolean;
   readonly body: { readonly version: string; readonly reasons?: readonly string[] };
 }
 
@@ -12,7 +14,7 @@ export interface MetricsServerDeps {
   /** whether the process works */
   readonly health: () => Health;
   /** whether its answers can be relied on */
-  readonly ready: () => Health;
+  readonly ready: (query: URLSearchParams) => Health;
 }
 
 /** A connection on which nothing happens for this long is closed; collectors open another one. */
@@ -31,10 +33,10 @@ export function startMetricsServer(
     if (last === undefined || nowMs - last.fromMs > REUSE_MS) last = { fromMs: nowMs, exposed: expose() };
     return last.exposed;
   };
-  const answer: SmallAnswer = async ({ path }, response) => {
+  const answer: SmallAnswer = async ({ path, query }, response) => {
     if (path === "/healthz" || path === "/readyz") {
-      const { isHealthy, body } = path === "/healthz" ? health() : ready();
-      response.writeHead(isHealthy ? 200 : 503, { "content-type": "application/json" }).end(JSON.stringify(body));
+      const answer = path === "/healthz" ? health() : ready(query);
+      response.writeHead(statusOfHealth(answer), { "content-type": "application/json" }).end(JSON.stringify(answer.body));
     } else if (path === "/metrics" || path === "/") {
       const { contentType, body } = await exposed();
       response.writeHead(200, { "content-type": contentType }).end(body);
