@@ -557,6 +557,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "pprof.addr": "packages/kit/program/src/run/run-program.test.ts",
   "pprof.port": "packages/kit/program/src/run/run-program.test.ts",
   "pprof.path": "packages/kit/program/src/run/run-program.test.ts",
+  "shutdown.delay": "packages/kit/program/src/run/run-program.test.ts",
   "pprof.type": "packages/kit/program/src/run/run-program.test.ts",
   "txpool.globalslots": "programs/rengine/src/pool/pool-rules.test.ts",
   "txpool.accountqueue": "programs/rengine/src/pool/pool-rules.test.ts",

@@ -22,6 +22,7 @@ import {
   path,
   port,
   pprofOptions,
+  shutdownOptions,
   text,
   textOf,
   uint,
@@ -525,6 +526,7 @@ export const clientTable = optionTable({
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7301 }),
     pprof: withDefaults(pprofOptions, { port: 6061 }),
+    shutdown: shutdownOptions,
     dashboard: dashboardOptions(7401),
   },
 });

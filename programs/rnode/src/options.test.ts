@@ -48,6 +48,7 @@ const OWN: Readonly<Record<string, "here" | readonly [file: string, words: strin
   "dashboard.port": [DASHBOARD, "--dashboard.port="],
   "dashboard.vhosts": [DASHBOARD, "--dashboard.vhosts="],
   "pprof.vhosts": ["packages/kit/program/src/pprof/pprof.test.ts", "--pprof.vhosts"],
+  "shutdown.delay": ["packages/kit/program/src/run/run-program.test.ts", "--shutdown.delay="],
   "p2p.sequencer.key-file": ["programs/rnode/src/p2p/p2p-setup.test.ts", "--p2p.sequencer.key-file="],
 };
 

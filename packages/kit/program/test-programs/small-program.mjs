@@ -13,6 +13,7 @@ import {
   optionTable,
   pprofOptions,
   runProgram,
+  shutdownOptions,
   text,
   UserError,
 } from "@rnode/program";
@@ -42,6 +43,7 @@ const table = optionTable({
     log: logOptions,
     metrics: metricsOptions,
     pprof: pprofOptions,
+    shutdown: shutdownOptions,
   },
 });
 const say = (line) => writeSync(1, `${line}\n`);

@@ -1,6 +1,6 @@
 import { levelName } from "@rnode/observe";
 import { optionGroup } from "./option-group.ts";
-import { bool, listenAddress, listOf, oneOf, type Parser, path, port, text } from "./parsers.ts";
+import { bool, duration, listenAddress, listOf, oneOf, type Parser, path, port, text } from "./parsers.ts";
 import { NOT_IN_JAVASCRIPT, PROFILE_TYPES, type ProfileType } from "./profile-types.ts";
 
 const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
@@ -61,6 +61,16 @@ export const pprofOptions = optionGroup("pprof", {
     parse: oneOf(...PROFILE_TYPES),
     check: (type: ProfileType) => NOT_IN_JAVASCRIPT[type] && `"${type}" is not there: ${NOT_IN_JAVASCRIPT[type]}`,
     help: "Write a profile of this kind, from start to end, when the program ends. threadcreate, block and mutex are refused: JavaScript has nothing like them.",
+  },
+});
+
+/** Of programs behind a load balancer. */
+export const shutdownOptions = optionGroup("shutdown", {
+  delayMs: {
+    parse: duration,
+    flag: "shutdown.delay",
+    default: 0,
+    help: "After a stop signal, serve for this long, with /readyz at 503, before closing: longer than a load balancer takes to notice. A second signal ends the program at once.",
   },
 });
 

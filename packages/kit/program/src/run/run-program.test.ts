@@ -204,6 +204,22 @@ describe("a program", () => {
     expect(await program.end()).toMatchObject({ code: 0 });
   });
 
+  it("with --shutdown.delay= is not ready after a stop signal, and serves until the delay is over", async () => {
+    const metrics = ["--metrics.enabled", "--metrics.addr=127.0.0.1", "--metrics.port=0"];
+    const draining = new SmallProgram("--shutdown.delay=10m", ...metrics);
+    const brief = new SmallProgram("--shutdown.delay=50ms", "--behaviour=leak");
+    await draining.said("turns=0");
+    const url = `http://127.0.0.1:${/metrics listen" addr=127.0.0.1 port=(\d+)/.exec(draining.err)![1]}`;
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    draining.signal("SIGTERM");
+    await draining.said("draining");
+    const ready = await fetch(`${url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([503, { version: "v1.2.3", reasons: ["small is stopping"] }]);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(draining.out).not.toContain("closes");
+    expect(await brief.end()).toEqual({ code: 0, parts: [...STARTED, ...CLOSED] });
+  });
+
   it("prints help and version, and what is wrong with its options", async () => {
     const [help, version, wrong] = [new SmallProgram("--help"), new SmallProgram("--version"), new SmallProgram("--behaviour=odd")];
     expect(await help.end()).toMatchObject({ code: 0, parts: expect.arrayContaining(["A small program."]) });

@@ -2,7 +2,7 @@ import { createLogger, errorText, type Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { describeOptions } from "../options/help-text.ts";
 import type { OptionGroup, OptionsOf, OptionTable } from "../options/option-group.ts";
-import type { logOptions, metricsOptions, pprofOptions } from "../options/standard-options.ts";
+import type { logOptions, metricsOptions, pprofOptions, shutdownOptions } from "../options/standard-options.ts";
 import { openPprof } from "../pprof/open-pprof.ts";
 import { type Describe, describeFailure, Halt, listenForFaults, logFailure } from "../process/failure.ts";
 import { Scope } from "../process/scope.ts";
@@ -24,6 +24,7 @@ interface StandardOptions {
   readonly log?: OptionsOf<typeof logOptions>;
   readonly metrics?: OptionsOf<typeof metricsOptions>;
   readonly pprof?: OptionsOf<typeof pprofOptions>;
+  readonly shutdown?: OptionsOf<typeof shutdownOptions>;
 }
 export type ProgramOptions<G extends Groups> = { readonly [K in keyof G]: OptionsOf<G[K]> };
 
@@ -121,6 +122,8 @@ class ProgramRun<G extends Groups> {
   /** what operators look at, which outlives the program's parts */
   readonly #observers: Scope;
   readonly #scope: Scope;
+  #isStarting = true;
+  #isDraining = false;
 
   constructor(program: Program<G>, options: ProgramOptions<G>, log: Logger) {
     this.#program = program;
@@ -147,11 +150,12 @@ class ProgramRun<G extends Groups> {
       askToEnd({ kind: "asked", by });
     });
     const starting = this.#start(askToEnd);
-    const end = await Promise.race<End>([
+    const failed = [
       this.#untilFailed(starting),
-      asked,
-      faults.first.then((error) => ({ kind: "failed", what: `${this.#program.name} cannot go on`, error })),
-    ]);
+      faults.first.then((error): End => ({ kind: "failed", what: `${this.#program.name} cannot go on`, error })),
+    ];
+    const first = await Promise.race([...failed, asked]);
+    const end = first.kind === "asked" ? await Promise.race([...failed, this.#drained(first)]) : first;
     if (end.kind === "failed") this.#fail(end.what, end.error);
     else this.#log.info(end.kind === "again" ? "starting again" : "stopping", { asked: end.by });
     let hasFailed = end.kind === "failed";
@@ -169,6 +173,16 @@ class ProgramRun<G extends Groups> {
     return hasFailed ? 1 : 0;
   }
 
+  /** Serves on while load balancers notice that it is not ready. */
+  async #drained(asked: End): Promise<End> {
+    const { shutdown }: StandardOptions = this.#options;
+    if (shutdown === undefined || shutdown.delayMs === 0 || this.#isStarting) return asked;
+    this.#isDraining = true;
+    this.#log.info("draining: not ready any more, and serving until the delay is over", { delayMs: shutdown.delayMs });
+    await this.#clock.sleep(shutdown.delayMs);
+    return asked;
+  }
+
   #fail(what: string, error: unknown): void {
     logFailure(this.#program.name, this.#log, what, error, this.#program.describe ?? describeFailure);
   }
@@ -180,8 +194,10 @@ class ProgramRun<G extends Groups> {
         ? { isHealthy: false, body: { version, reasons: [`${name} is stopping`] } }
         : { isHealthy: true, body: { version } };
     const readiness = new Readiness(version);
-    let isStarting = true;
-    readiness.expect(() => (isStarting ? [`${name} is starting`] : (health().body.reasons ?? [])));
+    readiness.expect(() => {
+      if (this.#isStarting) return [`${name} is starting`];
+      return this.#isDraining ? [`${name} is stopping`] : (health().body.reasons ?? []);
+    });
     const { metrics: metricsGroup, pprof }: StandardOptions = this.#options;
     const metrics =
       metricsGroup === undefined || metricsPrefix === undefined
@@ -190,7 +206,7 @@ class ProgramRun<G extends Groups> {
             prefix: metricsPrefix,
             aliasesOf: this.#program.metricAliases,
             version,
-            isUp: () => !isStarting,
+            isUp: () => !this.#isStarting,
             scope: this.#observers,
             health,
             ready: (query) => (query === undefined ? readiness.health : readiness.healthWithin(query)),
@@ -201,7 +217,7 @@ class ProgramRun<G extends Groups> {
     const restart = (by: string): void => end({ kind: "again", by });
     const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, readiness, stop, restart };
     const started = await this.#program.start(this.#options, context);
-    isStarting = false;
+    this.#isStarting = false;
     const { status } = started;
     if (status !== undefined && !this.#scope.signal.aborted) this.#repeat(status, `status of ${name}`);
     return started;
