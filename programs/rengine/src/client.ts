@@ -309,6 +309,7 @@ export async function startClient(
         log,
         metrics,
         maxOpenFiles: halfOf(connectionBudget()),
+        head: { number: () => chain.head().number, onChange: (listener) => chain.onHeadChange(() => listener()) },
         readyz,
       }),
       wantedPorts,

@@ -8,6 +8,7 @@ export * from "./client/rpc-client-metrics.ts";
 export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./http/client-connection.ts";
 export type { HealthReport, Probe } from "./http/health.ts";
 export type { Pages } from "./http/http-listener.ts";
+export type { ServedHead } from "./http/min-block.ts";
 export { clientOf } from "./limits/connection-places.ts";
 export * from "./limits/fair-queue.ts";
 export { createDispatcher, type ReadLarge } from "./methods/dispatcher.ts";

@@ -7,9 +7,11 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./auth/browser-access.ts";
 import { type CheckToken, checkJwt, MACHINE_TIME } from "./auth/jwt.ts";
 import { logRefusedTokens } from "./auth/refused-tokens.ts";
+import { ClientConnection } from "./http/client-connection.ts";
 import type { Probe } from "./http/health.ts";
 import { createHttpHandler, type Pages } from "./http/http-listener.ts";
 import { IncomingBudget } from "./http/incoming.ts";
+import { HEAD_BLOCK, MIN_BLOCK, MinBlockGate, notHereText, readMinBlock, type ServedHead } from "./http/min-block.ts";
 import { createPlainHttp, type PlainHttp } from "./http/plain-http.ts";
 import { Arrivals } from "./limits/arrivals.ts";
 import { ConnectionPlaces } from "./limits/connection-places.ts";
@@ -109,6 +111,8 @@ export interface RpcServerOptions {
   readonly readLarge?: ReadLarge | undefined;
   /** turns errors of the application into error objects */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
+  /** of the chain that it serves: makes requests wait that name a newer block in `rnode-min-block` */
+  readonly head?: ServedHead | undefined;
   /** serves `GET /healthz`: whether the process works */
   readonly healthz?: Probe | undefined;
   /** serves `GET /readyz`: whether its answers can be relied on */
@@ -161,6 +165,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   // one request of the largest size always has room
   const maxIncomingBytes = Math.max(limits.maxIncomingBytes, 2 * limits.maxRequestBytes);
   const incoming = new IncomingBudget(maxIncomingBytes, { log, onDrop: () => metrics?.dropped.inc({ reason: "incoming" }) });
+  const gate = options.head && new MinBlockGate(options.head);
   const arrivals = new Arrivals();
   const turns = new Turns(undefined, arrivals.afterwards);
   const subscriptionPlaces = new SubscriptionPlaces(limits.maxSubscriptions * CONNECTIONS_OF_SUBSCRIPTIONS);
@@ -215,6 +220,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       answer: (text, client) => dispatcher.handle(text, methods, client),
       emptyBody: dialect.notificationBody,
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
+      gate,
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),
       afterwards: arrivals.afterwards,
@@ -241,14 +247,13 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       socket.on("error", () => socket.destroy());
       places.get(server)?.asked(socket);
       const refusal = refusalOfUpgrade(request, listener, checkToken);
-      if (refusal !== undefined) {
-        const { status, reason } = refusal;
-        socket.end(
-          `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n` +
-            `content-length: ${Buffer.byteLength(reason) + 1}\r\n\r\n${reason}\n`,
-        );
-        return;
-      }
+      if (refusal !== undefined) refuseUpgrade(socket, refusal);
+      else void whyNotHere(request).then((behind) => (behind ? refuseUpgrade(socket, behind) : accept(request, socket, head)));
+    });
+    upgrader.on("headers", (headers, request) => {
+      if (gate !== undefined && request.headers[MIN_BLOCK] !== undefined) headers.push(`${HEAD_BLOCK}: ${gate.head}`);
+    });
+    const accept = (request: IncomingMessage, socket: Duplex, head: Buffer): void =>
       upgrader.handleUpgrade(request, socket, head, (webSocket) => {
         sockets.add(webSocket);
         webSocket.on("close", () => sockets.delete(webSocket));
@@ -271,7 +276,18 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         });
         countIncoming(webSocket, request.socket, connection);
       });
-    });
+  }
+
+  /** Waits for the block that the client of a new WebSocket has seen. @returns undefined: it is here */
+  async function whyNotHere({ headers, socket }: IncomingMessage): Promise<Refusal | undefined> {
+    const seen = headers[MIN_BLOCK];
+    if (gate === undefined || seen === undefined) return undefined;
+    const minBlock = readMinBlock(String(seen));
+    if (minBlock === undefined) return { status: "400 Bad Request", reason: `${MIN_BLOCK} is no block number` };
+    const client = new ClientConnection("ws", socket.remoteAddress ?? "");
+    socket.once("close", () => client.leave());
+    const isHere = await gate.pass(minBlock, client);
+    return isHere ? undefined : { status: "503 Service Unavailable", reason: notHereText(minBlock, gate.head) };
   }
 
   /** Counts queued messages, and the bytes received since the last complete one, including pings. */
@@ -324,6 +340,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           cors: http.cors ?? [],
           vhosts: http.vhosts ?? DEFAULT_VHOSTS,
           checkToken,
+          gate,
           restricted: options.restricted,
           unsent,
           incoming,
@@ -393,16 +410,29 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       }, CLOSE_GRACE_MS);
       await Promise.all(closed);
       clearTimeout(grace);
+      gate?.close();
       unsent.close();
     },
   };
+}
+
+interface Refusal {
+  readonly status: string;
+  readonly reason: string;
+}
+
+function refuseUpgrade(socket: Duplex, { status, reason }: Refusal): void {
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(reason) + 1}\r\n\r\n${reason}\n`,
+  );
 }
 
 function refusalOfUpgrade(
   { headers }: IncomingMessage,
   { origins = [], vhosts = DEFAULT_VHOSTS }: WsListenerOptions,
   checkToken: CheckToken | undefined,
-): { readonly status: string; readonly reason: string } | undefined {
+): Refusal | undefined {
   if (!isAllowedHost(headers.host, vhosts)) return { status: "403 Forbidden", reason: INVALID_HOST };
   if (checkToken === undefined)
     return isAllowedWsOrigin(headers, origins) ? undefined : { status: "403 Forbidden", reason: ORIGIN_NOT_ALLOWED };

@@ -110,6 +110,13 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     bind: (methods) => routeMethods(methods, routing),
     readLarge: (text, client) => costly.read(client, text),
     limits: serverLimits,
+    head: {
+      number() {
+        refresh();
+        return chainView.head().number;
+      },
+      onChange: (listener) => chainView.onHeadChange(listener),
+    },
     readyz: readyzOfWriter((text) => link.ask(text)),
   });
 

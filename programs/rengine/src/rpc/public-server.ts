@@ -8,6 +8,7 @@ import {
   type RpcDialect,
   type RpcServer,
   type RpcServerLimits,
+  type ServedHead,
   type SubscriptionTable,
 } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
@@ -28,6 +29,8 @@ export interface PublicServerDependencies {
   readonly readLarge?: ReadLarge | undefined;
   /** besides those of the options */
   readonly limits?: Partial<RpcServerLimits> | undefined;
+  /** default: answers may be about any block */
+  readonly head?: ServedHead | undefined;
   /** answers `GET /readyz` */
   readonly readyz?: Probe | undefined;
   /** answers GET requests for other paths */
@@ -67,7 +70,7 @@ export function createServerOf(
   dependencies: Omit<PublicServerDependencies, "services" | "pending" | "bind"> & { readonly dialect: RpcDialect },
   tables: PublicTables,
 ): RpcServer {
-  const { log, metrics, maxOpenFiles, fds, readLarge, readyz, pages, dialect } = dependencies;
+  const { log, metrics, maxOpenFiles, fds, readLarge, head, readyz, pages, dialect } = dependencies;
   const allLimits = { ...limits, ...dependencies.limits };
   return createRpcServer({
     ...(http.enabled && { http: { ...http, methods: tables.http, fd: fds?.http } }),
@@ -81,6 +84,7 @@ export function createServerOf(
     log,
     metrics,
     readLarge,
+    head,
     readyz,
     pages,
   });

@@ -13,6 +13,7 @@ import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "../w
 import { ClientConnection } from "./client-connection.ts";
 import { type Probe, statusOfHealth } from "./health.ts";
 import type { IncomingBudget } from "./incoming.ts";
+import { HEAD_BLOCK, MIN_BLOCK, type MinBlockGate, notHereText, readMinBlock } from "./min-block.ts";
 
 /** Answers GET requests of certain paths with JSON; `undefined` for other paths. */
 export type Pages = (
@@ -33,6 +34,8 @@ export interface HttpHandlerOptions {
   readonly vhosts: readonly string[];
   /** `undefined`: requests need no token */
   readonly checkToken: CheckToken | undefined;
+  /** for requests that name the newest block that their clients have seen; `undefined`: there is no chain */
+  readonly gate: MinBlockGate | undefined;
   readonly restricted: RestrictedMethods | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
@@ -98,6 +101,9 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
     }
     if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes)
       return refuse(request, response, 413, tooLarge, JSON_TYPE);
+    const seen = options.gate && request.headers[MIN_BLOCK];
+    const minBlock = seen === undefined ? undefined : readMinBlock(String(seen));
+    if (seen !== undefined && minBlock === undefined) return refuse(request, response, 400, `${MIN_BLOCK} is no block number`);
     const body = new RequestBody();
     const incoming = options.incoming.open(request.socket.remoteAddress ?? "", {
       disconnect: () => request.destroy(),
@@ -123,10 +129,16 @@ export function createHttpHandler(options: HttpHandlerOptions): RequestHandler {
         if (response.headersSent || response.destroyed) return;
         const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());
         response.once("close", () => unsent.close());
+        if (minBlock !== undefined) response.setHeader(HEAD_BLOCK, options.gate!.head);
         sendAnswer(response, given, unsent);
       };
       void settle(
-        async () => reply(await dispatcher.handle(body.finish(), methodsAtPath ?? methodsFor(request), client)),
+        async () => {
+          if (minBlock !== undefined && !(await options.gate!.pass(minBlock, client))) {
+            response.statusCode = 503;
+            reply(notHereText(minBlock, options.gate!.head));
+          } else reply(await dispatcher.handle(body.finish(), methodsAtPath ?? methodsFor(request), client));
+        },
         () => failResponse(response),
       );
     });

@@ -11,7 +11,11 @@ describe("readPlainHead", () => {
     ["a charset", `${PLAIN.replace("json", "json; charset=utf-8")}\r\n`],
     ["no space after the colon", `${PLAIN.replaceAll(": ", ":")}\r\n`],
   ])("reads %s", (_, head) => {
-    expect(readPlainHead(head)).toEqual({ host: "node:8545", bodyBytes: 12 });
+    expect(readPlainHead(head)).toEqual({ host: "node:8545", bodyBytes: 12, minBlock: undefined });
+  });
+
+  it("reads the newest block that the client has seen", () => {
+    expect(readPlainHead(`${PLAIN}Rnode-Min-Block: 17\r\n\r\n`)?.minBlock).toBe(17);
   });
 
   it.each([
@@ -37,6 +41,8 @@ describe("readPlainHead", () => {
     ["a space before the colon", PLAIN.replace("Length:", "Length :")],
     ["a line end without a carriage return", PLAIN.replace("8545\r\n", "8545\n")],
     ["a carriage return alone", `${PLAIN}a: b\rc\r\n`],
+    ["two newest blocks", `${PLAIN}rnode-min-block: 1\r\nrnode-min-block: 1\r\n`],
+    ["a newest block that is no number", `${PLAIN}rnode-min-block: latest\r\n`],
     ["a NUL", `${PLAIN}a: b\0\r\n`],
     ["a byte beyond ASCII", `${PLAIN}a: \u00e9\r\n`],
     ["a field without a colon", `${PLAIN}abc\r\n`],

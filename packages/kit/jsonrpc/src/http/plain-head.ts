@@ -1,7 +1,11 @@
+import { MIN_BLOCK, readMinBlock } from "./min-block.ts";
+
 /** The content of a plain request's head. */
 export interface PlainHead {
   readonly host: string;
   readonly bodyBytes: number;
+  /** the newest block that the client has seen; `undefined`: it does not say */
+  readonly minBlock: number | undefined;
 }
 
 const REQUEST_LINE = "POST / HTTP/1.1\r\n";
@@ -21,6 +25,7 @@ export function readPlainHead(head: string): PlainHead | undefined {
   let host: string | undefined;
   let isJson = false;
   let bodyBytes = -1;
+  let minBlock: number | undefined;
   const end = head.length - 2;
   for (FIELD.lastIndex = REQUEST_LINE.length; FIELD.lastIndex < end; ) {
     const match = FIELD.exec(head);
@@ -42,6 +47,11 @@ export function readPlainHead(head: string): PlainHead | undefined {
       case "connection":
         if (value.toLowerCase() !== "keep-alive") return undefined;
         break;
+      case MIN_BLOCK:
+        if (minBlock !== undefined) return undefined;
+        minBlock = readMinBlock(value);
+        if (minBlock === undefined) return undefined;
+        break;
       // These headers change the framing of the message, the connection, or the answer.
       case "transfer-encoding":
       case "te":
@@ -54,5 +64,5 @@ export function readPlainHead(head: string): PlainHead | undefined {
         return undefined;
     }
   }
-  return host === undefined || !isJson || bodyBytes === -1 ? undefined : { host, bodyBytes };
+  return host === undefined || !isJson || bodyBytes === -1 ? undefined : { host, bodyBytes, minBlock };
 }

@@ -7,6 +7,7 @@ import type { RequestContext } from "../wire/method-table.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "../wire/unsent.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { Incoming, IncomingBudget } from "./incoming.ts";
+import { HEAD_BLOCK, type MinBlockGate, notHereText } from "./min-block.ts";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
 
 export interface PlainHttpOptions {
@@ -15,6 +16,8 @@ export interface PlainHttpOptions {
   /** the body of the answer if there is no answer: to a notification; default: empty */
   readonly emptyBody?: string | undefined;
   readonly isAllowedHost: (host: string) => boolean;
+  /** for requests that name the newest block that their clients have seen; `undefined`: there is no chain */
+  readonly gate?: MinBlockGate | undefined;
   /** requests with larger bodies are passed to node:http */
   readonly maxBodyBytes: number;
   /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
@@ -88,7 +91,7 @@ const LONG_MS = 0.5;
  * good.
  */
 export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
-  const { answer, isAllowedHost, maxBodyBytes, handOver } = options;
+  const { answer, isAllowedHost, gate, maxBodyBytes, handOver } = options;
   const connections = new Set<PlainConnection>();
   let isClosing = false;
   let ticker: NodeJS.Timeout | undefined;
@@ -154,6 +157,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #state: "new" | "idle" | "head" | "body" | "answering" | "leaving" = "new";
     /** the request that is due */
     #text = "";
+    /** the newest block that its client has seen; `undefined`: it does not say, or there is no chain */
+    #minBlock: number | undefined;
     /** how many of its last requests took long */
     #longInARow = 0;
     /** a whole request has arrived */
@@ -261,6 +266,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
         options.onFirstRequest?.(this.#socket);
       }
       this.#text = bytes.toString("utf8", headBytes, end);
+      this.#minBlock = gate && head.minBlock;
       this.#take(end);
       // PERF: with one client there is nothing to share, and waiting for the end of the turn would be a tenth of a request's time.
       if (connections.size === 1 && this.#size === 0) this.answer(performance.now());
@@ -295,6 +301,25 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     #answerNow(): void {
+      const minBlock = this.#minBlock;
+      const isThere = minBlock === undefined || gate!.pass(minBlock, this.#client);
+      if (isThere === true) this.#answerText();
+      else if (isThere === false) this.#sendNotHere(minBlock!);
+      else void isThere.then((has) => this.#afterWait(has, minBlock!));
+    }
+
+    #afterWait(isThere: boolean, minBlock: number): void {
+      if (this.#socket.destroyed) return;
+      if (isThere) addDue(this, false);
+      else this.#sendNotHere(minBlock);
+    }
+
+    #sendNotHere(minBlock: number): void {
+      this.#text = "";
+      if (this.#send(notHereText(minBlock, gate!.head), "503 Service Unavailable")) this.#readOn();
+    }
+
+    #answerText(): void {
       const answered = answer(this.#text, this.#client);
       this.#text = "";
       if (answered instanceof Promise) {
@@ -346,11 +371,12 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     /** @returns whether the client has read enough for the next answer */
-    #send(answer: Answer = options.emptyBody ?? ""): boolean {
+    #send(answer: Answer = options.emptyBody ?? "", status = "200 OK"): boolean {
       this.#saysLast = this.#isLast;
       const text = typeof answer === "string" ? answer : undefined;
       const length = typeof answer === "string" ? Buffer.byteLength(answer, "utf8") : answer.byteLength;
-      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${this.#saysLast ? closingHeadEnd : headEnd}`;
+      const headBlock = this.#minBlock === undefined ? "" : `${HEAD_BLOCK}: ${gate!.head}\r\n`;
+      const head = `HTTP/1.1 ${status}\r\n${headBlock}content-type: application/json\r\ncontent-length: ${length}${this.#saysLast ? closingHeadEnd : headEnd}`;
       if (text === undefined || length > SLICE_BYTES) {
         this.#sendLarge(head, typeof answer === "string" ? [Buffer.from(answer, "utf8")] : answer.pieces, length);
         return false;
