@@ -27,7 +27,7 @@ import { blockOverrideShape, type CallRequest, callRequestShape, stateOverrideSh
 import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
 import * as results from "../schemas/debug-results.ts";
 import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
-import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
+import { ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
 import type { TransactionTrace } from "../tracing/trace-service.ts";
 import { findTraceable, findTraceableTransaction, requireTraceable, type TraceableBlock } from "../tracing/traceable-block.ts";
 import { type TracerFactory, withDetail } from "../tracing/tracers.ts";
@@ -72,14 +72,9 @@ export function traceMethods(services: ReadServices): ApiMethods {
     );
 
   const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
-  const newPlaced = withDetail("messages", () => new PlacedTracer(profile.traces));
-  const placedTraces = async (work: Work, stored: TraceableBlock, only?: number): Promise<JsonObject[]> => {
-    const found = await traces.traceBlock(work, stored, { newTracer: newPlaced, only });
-    return found.flatMap(({ result }) => result as JsonObject[]);
-  };
   const ofTransaction = async (work: Work, hash: Uint8Array): Promise<JsonObject[] | null> => {
     const found = findTraceableTransaction(backend, hash);
-    return found === undefined ? null : placedTraces(work, found.stored, found.index);
+    return found === undefined ? null : traces.placedTraces(work, found.stored, { only: found.index });
   };
 
   return {
@@ -91,7 +86,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       handler: ([selector], work) => {
         const stored = findTraceable(backend, selector);
         if (stored === undefined) throw blockNotFound(backend, selector);
-        return placedTraces(work, stored);
+        return traces.placedTraces(work, stored);
       },
     }),
     trace_transaction: method({
@@ -116,12 +111,7 @@ export function traceMethods(services: ReadServices): ApiMethods {
       result: results.placedTraces,
       params: [param("filter", filterShape)],
       handler: ([filter], work) =>
-        traces.inSlot(work, (slot) =>
-          filtered(services, filter, async (stored) => {
-            const found = await traces.traceBlockIn(slot, stored, { newTracer: newPlaced });
-            return found.flatMap(({ result }) => result as JsonObject[]);
-          }),
-        ),
+        traces.inSlot(work, (slot) => filtered(services, filter, (stored) => traces.placedTracesIn(slot, stored))),
     }),
     trace_replayTransaction: method({
       runs: "reader",

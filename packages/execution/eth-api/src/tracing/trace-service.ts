@@ -16,13 +16,15 @@ import {
 import { type ReadBackend, requireHeader, requireState, rulesAt } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import type { CallOverrides, CallService } from "../calls/call-service.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { CallRequest } from "../params/call-request.ts";
 import type { TraceRequest } from "../params/trace-options.ts";
 import { type ExecutionSlot, ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
+import { PlacedTracer } from "./parity-tracer.ts";
 import type { TraceableBlock } from "./traceable-block.ts";
 import { TracerSwitch } from "./tracer-switch.ts";
-import { type TracerFactory, tracerFactory, widestDetail } from "./tracers.ts";
+import { type TracerFactory, tracerFactory, widestDetail, withDetail } from "./tracers.ts";
 import type { TracedMessage, TracePlace, TransactionTracer } from "./transaction-tracer.ts";
 
 const DEFAULT_TIMEOUT_MS = 5000;
@@ -47,6 +49,8 @@ export interface BlockTraceOptions {
   /** index of the only requested transaction; undefined: all */
   readonly only?: number | undefined;
 }
+
+type PlacedTraceOptions = Omit<BlockTraceOptions, "newTracer">;
 
 /** A call to be traced. */
 export interface TracedCall {
@@ -156,6 +160,18 @@ export class TraceService {
       if (tracer !== undefined) traces.push({ index, hash: hashTransaction(transaction), result: tracer.result(applied.outcome) });
     }
     return traces;
+  }
+
+  /** Parity's traces of a block's transactions, or of one, with their places. @throws {RpcError} */
+  placedTraces(work: Work, stored: TraceableBlock, options?: PlacedTraceOptions): Promise<JsonObject[]> {
+    return this.inSlot(work, (slot) => this.placedTracesIn(slot, stored, options));
+  }
+
+  /** The same, as part of a longer request. @throws {RpcError} */
+  async placedTracesIn(slot: ExecutionSlot, stored: TraceableBlock, options?: PlacedTraceOptions): Promise<JsonObject[]> {
+    const newTracer = withDetail("messages", () => new PlacedTracer(this.#backend.profile.traces));
+    const found = await this.traceBlockIn(slot, stored, { ...options, newTracer });
+    return found.flatMap(({ result }) => result as JsonObject[]);
   }
 
   /** Runs calls one after another on the state after a block; each sees the effects of those before it. @throws {RpcError} */
