@@ -32,6 +32,7 @@ export default defineConfig({
           { text: "A development chain: rengine --dev", link: "/docs/dev-chain" },
           { text: "Containers and systemd", link: "/docs/guide/deployment" },
           { text: "Several sequencers", link: "/docs/guide/failover" },
+          { text: "A fleet behind a balancer", link: "/docs/guide/fleet" },
           { text: "Subblocks", link: "/docs/guide/subblocks" },
           { text: "What neighbours can do", link: "/docs/guide/neighbours" },
           { text: "Interop (experimental)", link: "/docs/guide/interop" },
