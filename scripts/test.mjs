@@ -1,16 +1,18 @@
-// `npm test`: unit tests, then the conformance subset if its data is available, the P2P network against Go's libraries if Go is
-// installed, then the end-to-end test of the real programs, and attacks on them. Tests with the tag "long" are left out.
+// `npm test`: unit tests, beside them the end-to-end tests of the real programs, the P2P network against Go's libraries if Go is
+// installed, and the conformance subset if its data is available. Tests with the tag "long" are left out, among them all attacks.
 // `npm run test:long` (`--long`): the tests with the tag "long". `npm test -- --all`: both.
 // The last line is `N passed, M failed` over all of them.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { getPriority, setPriority, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
 const { values } = parseArgs({ options: { long: { type: "boolean" }, all: { type: "boolean" } } });
 const MINUTE_MS = 60_000;
+/** Of 19: the unit tests give way to programs that make blocks in time. */
+const UNIT_NICENESS = Math.min(19, getPriority() + 5);
 const VITEST = join(ROOT, "node_modules", "vitest", "vitest.mjs");
 const UNIT = { name: "unit", config: "vitest.config.ts" };
 const END_TO_END = { name: "end-to-end", config: join("programs", "devnet", "vitest.e2e.config.ts") };
@@ -23,23 +25,35 @@ const notRun = [];
 const failures = [];
 const total = { passed: 0, failed: 0 };
 
+// End-to-end tests mostly wait for blocks. The unit tests, which compute, run beside them at a lower priority.
 if (values.all) {
   // one run of each suite, because quick and long tests of a file share its devnet
-  step("unit tests", () => runAll(UNIT, 40 * MINUTE_MS));
-  step("conformance", runConformance);
-  step("interop", runInterop);
-  step("end to end", () => runAll(END_TO_END, 19 * MINUTE_MS));
-  step("attacks", () => runLong(ATTACK, 8 * MINUTE_MS)); // the quick ones are among them
+  await beside(
+    step("unit tests", () => runAll(UNIT, 40 * MINUTE_MS)),
+    [
+      () => step("end to end", () => runAll(END_TO_END, 25 * MINUTE_MS)),
+      () => step("attacks", () => runLong(ATTACK, 10 * MINUTE_MS)),
+      () => step("interop", runInterop),
+      () => step("conformance", runConformance),
+    ],
+  );
 } else if (values.long) {
-  step("long unit tests", () => runLong(UNIT, 25 * MINUTE_MS));
-  step("long end to end", () => runLong(END_TO_END, 11 * MINUTE_MS));
-  step("all attacks", () => runLong(ATTACK, 8 * MINUTE_MS));
+  await beside(
+    step("long unit tests", () => runLong(UNIT, 40 * MINUTE_MS)),
+    [
+      () => step("long end to end", () => runLong(END_TO_END, 25 * MINUTE_MS)),
+      () => step("attacks", () => runLong(ATTACK, 10 * MINUTE_MS)),
+    ],
+  );
 } else {
-  step("unit tests", () => runQuick(UNIT, 30 * MINUTE_MS));
-  step("conformance", runConformance);
-  step("interop", runInterop);
-  step("end to end", () => runQuick(END_TO_END, 16 * MINUTE_MS));
-  step("attacks", () => runQuick(ATTACK, 10 * MINUTE_MS));
+  await beside(
+    step("unit tests", () => runQuick(UNIT, 30 * MINUTE_MS)),
+    [
+      () => step("end to end", () => runQuick(END_TO_END, 20 * MINUTE_MS)),
+      () => step("interop", runInterop),
+      () => step("conformance", runConformance),
+    ],
+  );
 }
 
 rmSync(folder, { recursive: true, force: true });
@@ -48,25 +62,54 @@ console.log(notRun.length === 0 ? "not run: nothing" : `not run: ${notRun.join("
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
 
-function step(name, run) {
+/** Runs `others` one after another beside `shown`, whose output is shown at once; theirs follows. */
+async function beside(shown, others) {
+  const outputs = [];
+  const waiting = (async () => {
+    for (const other of others) outputs.push(await other());
+  })();
+  process.stdout.write(await shown);
+  await waiting;
+  for (const output of outputs) process.stdout.write(output);
+}
+
+/** @returns what it printed, if that is not shown yet */
+async function step(name, run) {
   const startedMs = Date.now();
-  console.log(`\n=== ${name}`);
-  const { passed, failed } = run();
+  const { passed, failed, output = "" } = await run();
   total.passed += passed;
   total.failed += failed;
-  console.log(`=== ${name}: ${passed} passed, ${failed} failed, ${((Date.now() - startedMs) / 1000).toFixed(0)} s`);
+  const seconds = ((Date.now() - startedMs) / 1000).toFixed(0);
+  return `\n=== ${name}\n${output}=== ${name}: ${passed} passed, ${failed} failed, ${seconds} s\n`;
 }
 
-function runQuick(suite, timeoutMs) {
-  return withLost(runVitest(suite, ["--tags-filter=!long"], timeoutMs));
+/** The unit tests' output is shown as it comes. @returns `output` of other programs; `status` is null if it took too long */
+async function runScript(args, { isShown = false, env = process.env, timeoutMs }) {
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env,
+    stdio: ["ignore", isShown ? "inherit" : "pipe", isShown ? "inherit" : "pipe"],
+  });
+  if (isShown) setPriority(child.pid, UNIT_NICENESS);
+  const chunks = [];
+  child.stdout?.on("data", (chunk) => chunks.push(chunk));
+  child.stderr?.on("data", (chunk) => chunks.push(chunk));
+  const timer = setTimeout(() => child.kill(), timeoutMs);
+  const status = await new Promise((resolve) => child.once("close", resolve));
+  clearTimeout(timer);
+  return { status, output: Buffer.concat(chunks).toString() };
 }
 
-function runAll(suite, timeoutMs) {
-  return withLost(runVitest(suite, [], timeoutMs));
+async function runQuick(suite, timeoutMs) {
+  return withLost(await runVitest(suite, ["--tags-filter=!long"], timeoutMs));
+}
+
+async function runAll(suite, timeoutMs) {
+  return withLost(await runVitest(suite, [], timeoutMs));
 }
 
 /** A file whose long tests `npm run test:long` does not find counts as failed. */
-function withLost({ counts, tests }) {
+function withLost({ tests, ...counts }) {
   const isTagged = (file) => LONG_TAG.test(readFileSync(file, "utf8"));
   const lost = new Set(tests.filter(({ tags, file }) => tags.includes("long") && !isTagged(file)).map(({ file }) => file));
   for (const file of lost)
@@ -81,21 +124,19 @@ function runLong(suite, timeoutMs) {
   );
   const files = folders.flatMap(({ name }) => [...filesBelow(join(ROOT, name))]);
   const long = files.filter((file) => /\.(?:test|e2e)\.ts$/.test(file) && LONG_TAG.test(readFileSync(file, "utf8")));
-  return runVitest(suite, ["--tags-filter=long", ...long], timeoutMs).counts;
+  return runVitest(suite, ["--tags-filter=long", ...long], timeoutMs);
 }
 
-function runVitest({ name, config }, args, timeoutMs) {
+async function runVitest({ name, config }, args, timeoutMs) {
   const report = join(folder, `${name}.json`);
-  rmSync(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const { status, signal } = spawnSync(process.execPath, [VITEST, "run", "--config", config, ...reporters, ...args], {
-    cwd: ROOT,
-    stdio: "inherit",
-    timeout: timeoutMs,
-  });
+  const options = { isShown: name === UNIT.name, timeoutMs };
+  const { status, output } = await runScript([VITEST, "run", "--config", config, ...reporters, ...args], options);
   if (!existsSync(report)) {
-    console.error(signal ? `${name} tests took longer than ${timeoutMs / MINUTE_MS} minutes` : `${name} tests did not run`);
-    return { counts: { passed: 0, failed: 1 }, tests: [] };
+    console.error(
+      status === null ? `${name} tests took longer than ${timeoutMs / MINUTE_MS} minutes` : `${name} tests did not run`,
+    );
+    return { passed: 0, failed: 1, output, tests: [] };
   }
   const { testResults, numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
   const tests = testResults.flatMap(({ name: file, assertionResults }) => assertionResults.map((test) => ({ ...test, file })));
@@ -113,7 +154,7 @@ function runVitest({ name, config }, args, timeoutMs) {
   const skipped = tests.filter((test) => ["skipped", "pending", "todo"].includes(test.status) && isAsked(test));
   if (skipped.length > 0) notRun.push(`${skipped.length} skipped ${name} tests`);
   // a test file that does not load makes the run fail without a failed test
-  return { counts: { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) }, tests };
+  return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests), output, tests };
 }
 
 function firstLine(text) {
@@ -121,41 +162,30 @@ function firstLine(text) {
   return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
-function runConformance() {
+async function runConformance() {
   const vectors = process.env.RNODE_VECTORS ?? join(ROOT, "..", "shared", "vectors");
   if (!existsSync(vectors)) {
     notRun.push(`conformance (no vectors in ${vectors}; RNODE_VECTORS names another folder)`);
     return { passed: 0, failed: 0 };
   }
-  const script = join(ROOT, "scripts", "conformance.mjs");
-  const { status, stdout } = spawnSync(process.execPath, [script, "--quick"], {
-    cwd: ROOT,
-    env: { ...process.env, RNODE_VECTORS: vectors },
-    stdio: ["ignore", "pipe", "inherit"],
-    encoding: "utf8",
-    maxBuffer: 1 << 28,
-    timeout: 6 * MINUTE_MS,
-  });
-  process.stdout.write(stdout ?? "");
-  const counts = /(\d+) passed, (\d+) failed\s*$/.exec(stdout ?? "");
-  if (!counts) return { passed: 0, failed: 1 };
-  const failed = Number(counts[2]);
-  return { passed: Number(counts[1]), failed: status === 0 ? failed : Math.max(1, failed) };
+  const env = { ...process.env, RNODE_VECTORS: vectors };
+  return countsOf(await runScript([join(ROOT, "scripts", "conformance.mjs"), "--quick"], { env, timeoutMs: 6 * MINUTE_MS }));
 }
 
-function runInterop() {
-  const script = join(ROOT, "scripts", "interop.mjs");
+async function runInterop() {
+  // go-ethereum's packages take minutes to compile: `npm run interop` runs those of the execution client's network as well.
   // The first time Go fetches and compiles its modules: two minutes.
-  const options = { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", timeout: 8 * MINUTE_MS };
-  // go-ethereum's packages take minutes to compile: `npm run interop` runs those of the execution client's network as well
-  const { status, stdout } = spawnSync(process.execPath, [script, "p2p"], options);
-  process.stdout.write(stdout ?? "");
-  if (status === 0 && stdout.includes("interop was not run")) {
+  const ran = await runScript([join(ROOT, "scripts", "interop.mjs"), "p2p"], { timeoutMs: 8 * MINUTE_MS });
+  if (ran.status === 0 && ran.output.includes("interop was not run")) {
     notRun.push("interop (Go is not installed)");
     return { passed: 0, failed: 0 };
   }
-  const counts = /(\d+) passed, (\d+) failed\s*$/.exec(stdout ?? "");
-  if (!counts) return { passed: 0, failed: 1 };
+  return countsOf(ran);
+}
+
+function countsOf({ status, output }) {
+  const counts = /(\d+) passed, (\d+) failed\s*$/.exec(output);
+  if (!counts) return { passed: 0, failed: 1, output };
   const failed = Number(counts[2]);
-  return { passed: Number(counts[1]), failed: status === 0 ? failed : Math.max(1, failed) };
+  return { passed: Number(counts[1]), failed: status === 0 ? failed : Math.max(1, failed), output };
 }
