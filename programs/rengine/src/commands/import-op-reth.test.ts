@@ -38,14 +38,17 @@ const isThere = hasOpRethFixtures("the import of op-reth's data directories");
 
 describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
   let source: TestClient;
-  /** those with code */
+  /** one of each code, and one in 40 of the others with code */
   let accounts: readonly Account[];
   beforeAll(async () => {
     for (const name of ["genesis.json", "blocks.rlp", "state-380.jsonl"]) {
       writeFileSync(join(root, name), await readOpRethFixture(`${name}.zst`));
     }
     const [, ...lines] = readFileSync(join(root, "state-380.jsonl"), "utf8").trim().split("\n");
-    accounts = lines.map((line) => JSON.parse(line) as Account).filter(({ code }) => code !== undefined);
+    const codes = new Set<string>();
+    accounts = lines
+      .map((line) => JSON.parse(line) as Account)
+      .filter(({ code }, i) => code !== undefined && (codes.size < codes.add(code).size || i % 40 === 0));
     const folder = join(root, "source");
     const quiet = { out: () => {}, err: () => {}, progress: () => {} };
     const args = [`--chain=${genesis}`, `--datadir=${join(folder, "data")}`, join(root, "blocks.rlp")];
@@ -77,9 +80,9 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
   const url = { name: "url", from: () => served(readFileSync(opRethArchive("v2"))), more: [] };
   const manifest = { name: "manifest", from: () => servedManifest(901), more: [] };
   const dump = { name: "dump", from: async () => join(root, "state-380.jsonl"), more: [`--block-hash=${HEAD}`] };
-  it.each([...fixtures, ...archives, url, manifest, dump])(
-    "$name: the node has the head and the state of the other, and goes on",
-    async ({ name, from, more }) => {
+  for (const { name, from, more } of [...fixtures, ...archives, url, manifest, dump]) {
+    const tags = ["v2", "dump"].includes(name) ? [] : ["long"];
+    it(`${name}: the node has the head and the state of the other, and goes on`, { tags }, async () => {
       const { out, err } = await run(name, await from(), ...more);
       expect(out).toMatch(new RegExp(`^block 380 ${HEAD} state ${STATE_ROOT} accounts 2947 slots 3761, `));
       expect(err.includes(`itself says that ${HEAD} is a block of the chain`)).toBe(more.length === 0);
@@ -103,8 +106,8 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
         await node.close();
         rmSync(join(root, name), { recursive: true });
       }
-    },
-  );
+    });
+  }
 
   /** A file at a URL, which breaks off once. */
   async function served(bytes: Uint8Array): Promise<string> {
