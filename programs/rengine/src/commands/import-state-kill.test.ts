@@ -16,7 +16,7 @@ import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { writeRegistry } from "../testing/test-registry.ts";
 
 /** Kills of an import; another number and another seed by hand */
-const KILLS = Number(process.env.RNODE_KILLS ?? 12);
+const KILLS = Number(process.env.RNODE_KILLS ?? 8);
 const random = createRandomFraction(Number(process.env.RNODE_KILL_SEED ?? 1));
 const ACCOUNTS = 15_000;
 const SLOTS_OF_FIFTH = 20;

@@ -39,7 +39,7 @@ describe("keccak256", () => {
       fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
         expect(keccak256(...parts)).toEqual(keccak_256(concatBytes(...parts)));
       }),
-      { seed: 1, numRuns: 150 },
+      { seed: 1, numRuns: 60 },
     );
   });
 });
@@ -60,7 +60,7 @@ describe("RunningKeccak256", () => {
         });
         expect(other.digest()).toEqual(keccak_256(concatBytes(...parts.map((data) => data.subarray(1)))));
       }),
-      { seed: 1, numRuns: 100 },
+      { seed: 1, numRuns: 40 },
     );
   });
 });

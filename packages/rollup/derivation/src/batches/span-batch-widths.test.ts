@@ -12,7 +12,7 @@ import { checkSpanPrefix, checkWholeSpan } from "./span-batch-checks.ts";
  * in which each sum wraps at 2^64, as in op-node. The results must be equal (docs/protocol/02-derivation.md#integer-widths).
  */
 
-const CASES = 20_000;
+const CASES = 6_000;
 const WINDOW = 20;
 const BLOCK_TIME = 2;
 const GENESIS = { number: 10, timestamp: 940 };
@@ -132,6 +132,6 @@ describe("span batches with integers anywhere in 64 bits", () => {
       seen[verdict.kind] = (seen[verdict.kind] ?? 0) + 1;
       if (verdict.kind !== "accept") expect((await checkWholeSpan(context, read, l2)).kind).toBe(verdict.kind);
     }
-    for (const kind of ["accept", "drop", "future", "past", "undecided"] as const) expect(seen[kind]).toBeGreaterThan(50);
+    for (const kind of ["accept", "drop", "future", "past", "undecided"] as const) expect(seen[kind]).toBeGreaterThan(CASES / 400);
   });
 });
