@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AbusedDevnet, startAbusedDevnet } from "../abused-devnet.ts";
 import { ATTACKS } from "../attacks/index.ts";
@@ -15,11 +16,6 @@ const CALM_MS = 100;
 const MAX_RECOVERY_MS = 20_000;
 const SAFE_AGAIN_MS = 60_000;
 const LIES_MS = 10_000;
-/** `npm test` runs these, one of each kind; `npm run test:long` runs all. */
-const QUICK_ATTACKS = [
-  ...["costly-calls", "filter-flood", "slow-heads", "malformed-frames"],
-  ...["admin-methods", "odd-paths", "p2p-requests", "withheld-transactions"],
-];
 const signal = new AbortController().signal;
 
 describe("the built programs", () => {
@@ -37,7 +33,8 @@ describe("the built programs", () => {
     await liars?.close();
   });
 
-  async function survive(only: readonly string[]): Promise<void> {
+  it("survive all attacks: no process dies, nothing is allowed that must be refused, and blocks are made", async () => {
+    const only = ATTACKS.map(({ name }) => name);
     const runs: AttackRun[] = [];
     await runAttacks(
       { ...site, monitor },
@@ -61,12 +58,9 @@ describe("the built programs", () => {
     expect(faults.filter((found) => found.faults.length > 0)).toEqual([]);
     // one safe chain, which moves on
     expect(await chainFault(site.devnet, monitor.safeHead, SAFE_AGAIN_MS)).toBeUndefined();
-  }
-  const SURVIVE = "no process dies, nothing is allowed that must be refused, and blocks are made";
-  it(`survive some attacks: ${SURVIVE}`, () => survive(QUICK_ATTACKS));
-  it(`survive all attacks: ${SURVIVE}`, { tags: "long" }, () => survive(ATTACKS.map(({ name }) => name)));
+  });
 
-  it("derive that chain although they are lied to, and are well again soon after", { tags: "long" }, async () => {
+  it("derive that chain although they are lied to, and are well again soon after", async () => {
     const runs: LieRun[] = [];
     await runCampaign(site.devnet, liars.liars, {
       victim: "verifier",
