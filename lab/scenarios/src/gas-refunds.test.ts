@@ -33,7 +33,11 @@ async function run(first: number, last: number): Promise<void> {
 }
 
 // Singular batches have even seeds, span batches odd ones.
-test("all nodes derive the blocks with gas refunds, and replace those with invalid ones", { timeout: TIMEOUT_MS }, () => run(1, 2));
+test(
+  "all nodes derive the blocks with gas refunds, and replace those with invalid ones",
+  { tags: "long", timeout: TIMEOUT_MS },
+  () => run(1, 2),
+);
 for (let first = 3; first <= SEEDS; first += 5) {
   const last = Math.min(SEEDS, first + 4);
   test(`the same with seeds ${first} to ${last}`, { tags: "long", timeout: 300_000 }, () => run(first, last));

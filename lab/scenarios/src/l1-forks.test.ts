@@ -15,22 +15,19 @@ const NEXT_FORK_SEEDS = [
 ];
 
 describe("L1's own forks", () => {
-  test.each(CROSSING_SEEDS)(
-    "Amsterdam in the midst, seed %i: all nodes derive across it",
-    async (seed) => {
+  describe.each(CROSSING_SEEDS)("Amsterdam in the midst, seed %i", (seed) => {
+    test("all nodes derive across it", { tags: seed === CROSSING_SEEDS[0] ? [] : "long", timeout: TIMEOUT_MS }, async () => {
       const plan = planOf(seed, { hasUpgradeCode: false });
       const { violations, passed } = await runPlan(plan);
       expect(violations).toEqual([]);
       expect(passed.before).toBeGreaterThan(2);
       expect(passed.since).toBeGreaterThan(5);
       for (const many of [passed.depositsSince, passed.emptySlots, passed.replacedHeads]) expect(many).toBeGreaterThan(0);
-    },
-    TIMEOUT_MS,
-  );
+    });
+  });
 
-  test.each(NEXT_FORK_SEEDS)(
-    "a transaction type that no program knows, seed $seed: all nodes derive across it",
-    async ({ seed, wanted }) => {
+  describe.each(NEXT_FORK_SEEDS)("a transaction type that no program knows, seed $seed", ({ seed, wanted }) => {
+    test("all nodes derive across it", { tags: seed === 56 ? [] : "long", timeout: TIMEOUT_MS }, async () => {
       const plan = planOf(seed, { hasUpgradeCode: false });
       const { receipts, hasHeaderField, rawMethodsSec, atSec } = plan.l1Forks.next!;
       expect({ receipts, hasHeaderField, isRawLater: rawMethodsSec > atSec }).toEqual(wanted);
@@ -38,9 +35,8 @@ describe("L1's own forks", () => {
       expect(violations).toEqual([]);
       expect(passed.unknownTransactions).toBeGreaterThan(0);
       expect(passed.unknownFields > 0).toBe(hasHeaderField);
-    },
-    TIMEOUT_MS,
-  );
+    });
+  });
 
   test.each([
     ["a transaction type", false, /type 0x6.*update this program, or name an L1 endpoint that offers eth_getRawTransactionByHash/],

@@ -8,7 +8,7 @@ import { SimNetwork } from "./sim-network.ts";
 const SEEDS = Number(process.env.RNODE_SCENARIO_SEEDS ?? 100);
 const SEEDS_A_TEST = 20;
 /** the seeds that `npm test` runs */
-const QUICK_SEEDS = 3;
+const QUICK_SEEDS = 1;
 
 /** Holocene, one verifier, and users who send often. */
 const REPLAYED_SEED = 27;

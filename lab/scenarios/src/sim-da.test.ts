@@ -104,7 +104,7 @@ async function outcomesOf(plan: Plan): Promise<Outcomes> {
   return { counts, malformed: da.events.malformed, mostOpen };
 }
 
-it("the plans' challenges have each outcome, several in one window, and malformed logs beside them", async () => {
+it("the plans' challenges have each outcome, several in one window, and malformed logs beside them", { tags: "long" }, async () => {
   const plans = Array.from({ length: SEEDS }, (_, seed) => planOf(seed + 1, { hasUpgradeCode: false })).filter(
     ({ altDa }) => altDa !== undefined,
   );

@@ -80,8 +80,9 @@ function expectFollows(network: SimNetwork, { node, after }: { readonly node: Si
 }
 
 describe("a rollup node on an engine that began with a snapshot", () => {
-  it("starts in the midst of a span batch, and derives the chain that the others have", () =>
-    withNetwork(async (network) => expectFollows(network, await startInTheMidst(network, 110_000))));
+  it("starts in the midst of a span batch, and derives the chain that the others have", { tags: "long" }, () =>
+    withNetwork(async (network) => expectFollows(network, await startInTheMidst(network, 110_000))),
+  );
 
   // RNODE_SNAPSHOT_SCENARIOS=1: chains that are older than a channel timeout of fifty L1 blocks
   const isLong = process.env.RNODE_SNAPSHOT_SCENARIOS !== undefined;

@@ -45,7 +45,7 @@ it("every node of a chain takes the block with which a supernode replaces anothe
   }
 });
 
-it("whatever happens at the same time", async () => {
+it("whatever happens at the same time", { tags: "long" }, async () => {
   await expectAllHold(seedsWithSupernode(2));
 });
 

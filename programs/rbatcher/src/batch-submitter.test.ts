@@ -182,7 +182,7 @@ describe("BatchSubmitter", () => {
     expect(simulation.derived.unfit).toBe(0);
   });
 
-  it("catches up with thousands of blocks", async () => {
+  it("catches up with thousands of blocks", { tags: "long" }, async () => {
     const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 120_000 } });
     simulation.rollup.transactionsPerBlock = 0;
     for (let i = 0; i < 20; i++) simulation.l1.mine();

@@ -4,12 +4,12 @@ import { hostileRun } from "./testing/hostile-run.ts";
 
 // The long form: npm run hostile-l1 -- --hours=2000
 describe("the submitter on a hostile L1", () => {
-  describe.each<["calldata" | "blobs" | "auto", number, string[]]>([
-    ["calldata", 11, ["long"]],
-    ["blobs", 12, ["long"]],
-    ["auto", 13, []],
-  ])("with %s", (dataAvailabilityType, seed, tags) => {
-    it("leaves no gap, repeats nothing and pays at most a tenth more", { tags, timeout: 120_000 }, async () => {
+  describe.each<["calldata" | "blobs" | "auto", number]>([
+    ["calldata", 11],
+    ["blobs", 12],
+    ["auto", 13],
+  ])("with %s", (dataAvailabilityType, seed) => {
+    it("leaves no gap, repeats nothing and pays at most a tenth more", { tags: "long", timeout: 120_000 }, async () => {
       const options = { seed, hours: 5, dataAvailabilityType };
       const [ideal, hostile] = [
         await hostileRun({ ...options, isHostile: false }),

@@ -101,7 +101,7 @@ describe("a second submitter with the same key", () => {
     await simulation.settle();
   });
 
-  it("that is gone again leaves the first one publishing after five quiet minutes", async () => {
+  it("that is gone again leaves the first one publishing after five quiet minutes", { tags: "long" }, async () => {
     const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 600 } });
     const submitter = simulation.start();
     await simulation.run(300);
@@ -157,7 +157,7 @@ describe("the spend limit", () => {
     expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
   });
 
-  it("holds over restarts: what was paid before is read from L1", async () => {
+  it("holds over restarts: what was paid before is read from L1", { tags: "long" }, async () => {
     const limit = ETHER / 500n;
     const simulation = new Simulation({ spendLimits: { perHourWei: limit }, channels: { maxL1TxSizeBytes: 2000 } });
     for (let minute = 0; minute < 50; minute += 5) {

@@ -259,7 +259,7 @@ const testProfile = (profile: "R" | "G"): void => {
     expect(await oldestState()).toBe(toQuantity(floor)); // without the option, nothing comes back
   });
 };
-describe("rengine --history.blocks, profile R", () => testProfile("R"));
+describe("rengine --history.blocks, profile R", { tags: "long" }, () => testProfile("R"));
 describe("rengine --history.blocks, profile G", { tags: "long" }, () => testProfile("G"));
 
 interface BlockJson {

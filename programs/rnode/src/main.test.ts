@@ -262,7 +262,9 @@ describe("rnode as a command", () => {
     expect(told).toEqual([{ headBlockHash: L2_GENESIS_HASH, safeBlockHash: L2_GENESIS_HASH, finalizedBlockHash: L2_GENESIS_HASH }]);
   });
 
-  it("with few file descriptors says so, or refuses connections that are too many and serves the others", async () => {
+  it("with few file descriptors says so, or refuses connections that are too many and serves the others", {
+    tags: "long",
+  }, async () => {
     buildProgram();
     const few = await runWithOpenFiles(60, common());
     await few.ended;

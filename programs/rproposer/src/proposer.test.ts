@@ -119,7 +119,7 @@ describe("Proposer with an output oracle", () => {
     expect(world.proposed).toEqual(expected);
   });
 
-  it("never posts an output twice, however often it is stopped and started", async () => {
+  it("never posts an output twice, however often it is stopped and started", { tags: "long" }, async () => {
     const world = newWorld();
     let random = 7;
     let proposer = world.proposer("oracle");

@@ -129,25 +129,24 @@ describe.each([
   });
 });
 
-it(
-  "proofs of point evaluations have no answer until their thread has loaded its library, and when it hangs",
-  async () => {
-    useProgram("kzg-proof-thread.js");
-    const verifier = startKzgVerifier({ ...THREADS, maxSilenceMs: 20_000 });
-    const infinity = new Uint8Array(48);
-    infinity[0] = 0xc0;
-    // the zero polynomial's commitment and proof
-    const proves = (y: number, commitment = infinity) =>
-      verifier.verifyKzgProof(commitment, new Uint8Array(32), new Uint8Array(32).with(31, y), infinity);
-    expect(proves(0)).toBeUndefined();
-    await until(() => proves(0) === true);
-    expect([proves(1), proves(0, new Uint8Array(48))]).toEqual([false, false]);
-    writeFileSync(faultFile, "hang");
-    expect(proves(0)).toBeUndefined();
-    expect(hasHappened()).toBe(true);
-  },
-  TIMEOUT_MS,
-);
+it("proofs of point evaluations have no answer until their thread has loaded its library, and when it hangs", {
+  tags: "long",
+  timeout: TIMEOUT_MS,
+}, async () => {
+  useProgram("kzg-proof-thread.js");
+  const verifier = startKzgVerifier({ ...THREADS, maxSilenceMs: 20_000 });
+  const infinity = new Uint8Array(48);
+  infinity[0] = 0xc0;
+  // the zero polynomial's commitment and proof
+  const proves = (y: number, commitment = infinity) =>
+    verifier.verifyKzgProof(commitment, new Uint8Array(32), new Uint8Array(32).with(31, y), infinity);
+  expect(proves(0)).toBeUndefined();
+  await until(() => proves(0) === true);
+  expect([proves(1), proves(0, new Uint8Array(48))]).toEqual([false, false]);
+  writeFileSync(faultFile, "hang");
+  expect(proves(0)).toBeUndefined();
+  expect(hasHappened()).toBe(true);
+});
 
 function open(given: Parameters<typeof openDevChain>[1]): DevChain {
   const dev = openDevChain("canyon", given);

@@ -45,7 +45,9 @@ const extended = (result: ExtendResult): Extract<ExtendResult, { kind: "extended
 const slotOf = (chain: DevChain): number => chain.chain.stateAt(chain.chain.head())!.readStorage(LOGGER, ZERO_HASH)!.at(-1)!;
 
 describe("building many blocks at once", () => {
-  it("makes the blocks that are built one at a time, which others find valid, and has them in the database", async () => {
+  it("makes the blocks that are built one at a time, which others find valid, and has them in the database", {
+    tags: "long",
+  }, async () => {
     const added: number[] = [];
     dev.chain.onHeadChange((change) => added.push(...change.added.map(({ block }) => block.header.number)));
     const wanted = series(80);

@@ -361,7 +361,7 @@ describe("history", { timeout: TIMEOUT_MS }, () => {
   const main = [model.first, ...model.extend(model.first, 175)];
   const blocks = main.slice(1).map(({ block }) => block);
 
-  it("ends at the proof window alike, in groups and one by one", async () => {
+  it("ends at the proof window alike, in groups and one by one", { tags: "long" }, async () => {
     const folders = [newFolder(), newFolder()];
     for (const [index, folder] of folders.entries()) {
       const opened = open(model, folder, { storage });
@@ -377,6 +377,7 @@ describe("history", { timeout: TIMEOUT_MS }, () => {
 
   it.each([0, 20])(
     "of tries begins after the runs of an import, and before them is removed, with %i blocks before",
+    { tags: "long" },
     async (before) => {
       const opened = open(model, newFolder(), { storage });
       expect(await feed(opened, blocks.slice(0, before), 60)).toBeUndefined();
@@ -393,7 +394,7 @@ describe("history", { timeout: TIMEOUT_MS }, () => {
     },
   );
 
-  it("is removed while blocks come in, and chains reorganise above", async () => {
+  it("is removed while blocks come in, and chains reorganise above", { tags: "long" }, async () => {
     const opened = open(model, newFolder(), { storage });
     const pruning = new ImportPruning(150, opened.store);
     expect(await feed(opened, blocks, 60, pruning)).toBeUndefined();

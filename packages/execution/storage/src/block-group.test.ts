@@ -88,7 +88,7 @@ function newStore(): { store: ChainDatabase; folder: string; genesis: BlockCommi
 }
 
 describe("a group of blocks", () => {
-  it("leaves the rows that its blocks leave one by one, and tells the state after them", async () => {
+  it("leaves the rows that its blocks leave one by one, and tells the state after them", { tags: "long" }, async () => {
     await fc.assert(
       fc.asyncProperty(blocksOf, fc.nat(3), async (blocks, single) => {
         const one = newStore();

@@ -48,7 +48,7 @@ async function using<T>(folder: string, use: (store: ChainDatabase) => T): Promi
 }
 
 describe.skipIf(!existsSync(BOOT_ID))("a power cut while a commit is on its way to the disk", () => {
-  it("leaves the chain of one of the two commits before it, whole", async () => {
+  it("leaves the chain of one of the two commits before it, whole", { tags: "long" }, async () => {
     const random = createRandom(7);
     const found = new Set<number>();
     for (let round = 0; round < 12; round++) {

@@ -185,7 +185,7 @@ describe("a database that begins with a snapshot", () => {
     }
   });
 
-  it("has its state and its last blocks, goes on from there, and says what it lacks", async () => {
+  it("has its state and its last blocks, goes on from there, and says what it lacks", { tags: "long" }, async () => {
     const number = chain.blocks.length - 5;
     const oldestBlock = number - 9;
     const genesis = { block: chain.blocks[0]!.commit.block, hash: chain.blocks[0]!.commit.hash };

@@ -172,7 +172,7 @@ describe("floods", () => {
     expect(attacked.counts.of("p2p_gossip_blocks_total", { verdict: "reject" }) - before.read).toBeLessThan(30);
   });
 
-  it("of bombs, 10 MiB of zeros in half a megabyte, are stopped by the same budget", async () => {
+  it("of bombs, 10 MiB of zeros in half a megabyte, are stopped by the same budget", { tags: "long" }, async () => {
     const peer = await attacker();
     const before = attacked.counts.of("p2p_gossip_blocks_total", { verdict: "reject" });
     // All are different, so none is known.
@@ -232,7 +232,7 @@ describe("floods", () => {
 });
 
 describe("peers that do not read", () => {
-  it("have neither answers nor blocks kept for them without bound, and others get both", async () => {
+  it("have neither answers nor blocks kept for them without bound, and others get both", { tags: "long" }, async () => {
     const slow = await attacker({ readsMesh: false });
     const large = testBlock(rollup, {
       number: 8,

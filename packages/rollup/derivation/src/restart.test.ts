@@ -93,7 +93,7 @@ describe.each(["granite", "holocene"] as const)("%s", (era) => {
   it("derives the same chain after a restart anywhere, more runs", { tags: "long" }, () => restartAnywhere(80));
 });
 
-it("the scenarios reach what they are for", async () => {
+it("the scenarios reach what they are for", { tags: "long" }, async () => {
   const reached = new Set<string>();
   const actions = fc.sample(fc.array(action, { minLength: 10, maxLength: 14 }), { numRuns: 8, seed: 7 });
   for (const list of actions) {

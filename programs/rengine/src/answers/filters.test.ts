@@ -29,7 +29,7 @@ describe("thousands of filters and blocks full of logs", () => {
     return (await response.json()) as Answer[];
   };
 
-  it("do not end a reader: logs are kept once, and an address may have only so many filters", async () => {
+  it("do not end a reader: logs are kept once, and an address may have only so many filters", { tags: "long" }, async () => {
     const pids = node.client.readerPids();
     const first = await node.rpc.call<string>("eth_newFilter", [{}]);
     const answers = [];

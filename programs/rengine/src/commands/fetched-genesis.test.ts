@@ -167,22 +167,18 @@ describe("a genesis that is fetched", () => {
     expect(kept(datadir).sort()).toEqual(["dictionary", "mine.json.zst"]);
   });
 
-  it(
-    "is whole for two processes that fetch it into one folder at once",
-    async () => {
-      pauseMs = 100;
-      const datadir = at("two");
-      const ended = await Promise.all([init(datadir), init(datadir)]);
-      const statuses = ended.map(({ status }) => status);
-      expect(statuses).toContain(0);
-      for (const { status, out, error } of ended) {
-        if (status === 0) expect(out).toContain(`genesis ${hash}`);
-        else expect(error).toMatch(/process \d+ has the database in .* open: stop that process/); // it had its files, and came second
-      }
-      expect(kept(datadir).sort()).toEqual(["dictionary", "mine.json.zst"]);
-      expect(readFileSync(join(datadir, "genesis", "mine.json.zst"))).toEqual(Buffer.from(genesis));
-      expect(await init(datadir)).toMatchObject({ status: 0, out: expect.stringContaining(`genesis ${hash}`) });
-    },
-    TIMEOUT_MS,
-  );
+  it("is whole for two processes that fetch it into one folder at once", { tags: "long", timeout: TIMEOUT_MS }, async () => {
+    pauseMs = 100;
+    const datadir = at("two");
+    const ended = await Promise.all([init(datadir), init(datadir)]);
+    const statuses = ended.map(({ status }) => status);
+    expect(statuses).toContain(0);
+    for (const { status, out, error } of ended) {
+      if (status === 0) expect(out).toContain(`genesis ${hash}`);
+      else expect(error).toMatch(/process \d+ has the database in .* open: stop that process/); // it had its files, and came second
+    }
+    expect(kept(datadir).sort()).toEqual(["dictionary", "mine.json.zst"]);
+    expect(readFileSync(join(datadir, "genesis", "mine.json.zst"))).toEqual(Buffer.from(genesis));
+    expect(await init(datadir)).toMatchObject({ status: 0, out: expect.stringContaining(`genesis ${hash}`) });
+  });
 });

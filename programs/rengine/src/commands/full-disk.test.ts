@@ -65,25 +65,24 @@ const diskFull = (command: string, datadir: string): RegExp =>
   new RegExp(`^rengine ${command}: the database in ${databasePath(datadir)} cannot grow: .*: make room and try again$`);
 
 describe("a full disk", () => {
-  it(
-    "ends an import with what to do; what was stored stays, and the import goes on from there",
-    async () => {
-      const datadir = at("import");
-      const ended = importInto(datadir, 2_500_000);
-      expect(ended).toMatchObject({ status: 1, out: "" });
-      expect(ended.error).toMatch(diskFull("import", datadir));
-      // Started again, it reports the same error each time, and damages nothing.
-      expect(importInto(datadir, 2_500_000)).toEqual(ended);
-      const store = openChainStore(databasePath(datadir));
-      const { number, hash } = store.head()!;
-      expect(number).toBeGreaterThan(0);
-      expect(hash).toBe(hashes[number]);
-      expect(store.verifyState().problems).toEqual([]);
-      await store.close();
-      expect(importInto(datadir)).toMatchObject({ status: 0, out: `head ${BLOCKS} ${hashes.at(-1)}` });
-    },
-    TIMEOUT_MS,
-  );
+  it("ends an import with what to do; what was stored stays, and the import goes on from there", {
+    tags: "long",
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const datadir = at("import");
+    const ended = importInto(datadir, 2_500_000);
+    expect(ended).toMatchObject({ status: 1, out: "" });
+    expect(ended.error).toMatch(diskFull("import", datadir));
+    // Started again, it reports the same error each time, and damages nothing.
+    expect(importInto(datadir, 2_500_000)).toEqual(ended);
+    const store = openChainStore(databasePath(datadir));
+    const { number, hash } = store.head()!;
+    expect(number).toBeGreaterThan(0);
+    expect(hash).toBe(hashes[number]);
+    expect(store.verifyState().problems).toEqual([]);
+    await store.close();
+    expect(importInto(datadir)).toMatchObject({ status: 0, out: `head ${BLOCKS} ${hashes.at(-1)}` });
+  });
 
   it("ends init, which begins anew when there is room", { tags: "long", timeout: TIMEOUT_MS }, () => {
     const alloc = Object.fromEntries(

@@ -132,7 +132,7 @@ const importInto = (datadir: string, blocks: readonly Uint8Array[], ...args: str
 };
 
 describe("a chain from proof of work to blob-parameter forks", () => {
-  it("is imported in groups of any size, verified and exported again", async () => {
+  it("is imported in groups of any size, verified and exported again", { tags: "long" }, async () => {
     const chain = await makeChain();
     await chain.close();
     const headers = chain.blocks.map((rlp) => decodeBlock(rlp).header);

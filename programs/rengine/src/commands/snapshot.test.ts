@@ -63,7 +63,9 @@ describe("rengine snapshot", () => {
     expect(out.join()).toMatch(new RegExp(`^block ${AT} ${hashes[AT]} state 0x`));
   });
 
-  it("is made of a running client, verified, and restored over a bad connection to a node that follows on, in both faces", async () => {
+  it("is made of a running client, verified, and restored over a bad connection to a node that follows on, in both faces", {
+    tags: "long",
+  }, async () => {
     // all blocks have one L1 origin, so that a rollup node may need all of them
     expect((await create(join(root, "default.snap"))).out).toMatch(new RegExp(` blocks ${AT} l1Blocks 0 checksum`));
     expect((await run("verify", chain, join(root, "default.snap"))).err).not.toMatch(/rollup node/);

@@ -47,7 +47,11 @@ interface Sidecar {
   readonly kzg_commitment_inclusion_proof: readonly Hex[];
 }
 
-describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as const)("blobs at $fork", ({ fork }) => {
+describe("blobs at cancun", { tags: "long" }, () => testFork("cancun"));
+describe("blobs at prague", { tags: "long" }, () => testFork("prague"));
+describe("blobs at osaka", () => testFork("osaka"));
+
+function testFork(fork: "cancun" | "prague" | "osaka"): void {
   let dev: DevClient;
   const get = async (path: string) => {
     const response = await fetch(`${dev.url}/eth/v1/${path}`);
@@ -223,7 +227,7 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
 
   it.runIf(foundryBinary("cast") !== undefined)(
     "of cast arrive as it made them",
-    { tags: fork === "osaka" ? [] : "long", timeout: CAST_TIMEOUT_MS },
+    { tags: "long", timeout: CAST_TIMEOUT_MS },
     async () => {
       await dev.rpc.call("anvil_reset", []);
       const folder = mkdtempSync(join(tmpdir(), "rengine-cast-"));
@@ -246,7 +250,7 @@ describe.each([{ fork: "cancun" }, { fork: "prague" }, { fork: "osaka" }] as con
       expect(Buffer.from(bytes).toString("latin1")).toContain(data.slice(0, 1000));
     },
   );
-});
+}
 
 /** Of a beacon block header: five chunks, filled up to eight. */
 async function computedRoot(message: Readonly<Record<string, string>>): Promise<Hex> {

@@ -221,7 +221,7 @@ describe("a fork of an OP Stack chain", () => {
       },
       /rollup.json: .*genesis/,
     ],
-  ])("--chain=%s is refused", async (_name, path, expected) => {
+  ])("--chain=%s is refused", { tags: "long" }, async (_name, path, expected) => {
     await expect(startFork(`--fork-url=${origin.httpUrl}`, `--chain=${path(origin.folder)}`)).rejects.toThrow(expected);
   });
 });

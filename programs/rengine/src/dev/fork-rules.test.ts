@@ -111,7 +111,7 @@ describe("a fork of an Ethereum block without blobs", () => {
   it.each([
     ["with withdrawals", 4_242, { shanghaiTime: 0 }],
     ["without", 4_243, {}],
-  ])("%s goes on with such blocks", async (_name, chainId, times) => {
+  ])("%s goes on with such blocks", { tags: "long" }, async (_name, chainId, times) => {
     origin = await startDevTestClient(`--chain=${genesis(chainId, times)}`);
     await origin.rpc.call("anvil_mine", ["0x3"]);
     const fork = await startFork(`--fork-url=${origin.url}`);

@@ -185,7 +185,7 @@ describe("costly requests", () => {
     expect(order[0]).toBe("one");
   });
 
-  it("are refused when too many wait; an address may have a quarter of them", async () => {
+  it("are refused when too many wait; an address may have a quarter of them", { tags: "long" }, async () => {
     const running = ask(rpc("eth_call", [ENDLESS, "latest"]));
     await isBusy();
     const waiting = times(4, () => ask(rpc("eth_call", [ENDLESS, "latest"])));
@@ -235,7 +235,7 @@ describe("the gas of a costly request", () => {
   it(`is limited, all that it executes taken together: ${quick}`, () => isLimited(quick!));
   it.each(others)("is limited, all that it executes taken together: %s", { tags: "long" }, isLimited);
 
-  it("is counted anew for the next, which is served", async () => {
+  it("is counted anew for the next, which is served", { tags: "long" }, async () => {
     const some = rpc("eth_callMany", [times(2, () => ({ transactions: [SLOW] }))]);
     for (let time = 0; time < 2; time++) {
       expect(await post(node.httpUrl, some).answer).toMatchObject({ result: [[OUT_OF_GAS_TOO], [OUT_OF_GAS_TOO]] });

@@ -33,7 +33,9 @@ describe("a reader", () => {
 });
 
 describe("readers on demand", () => {
-  it("are one at first, which ends when nobody uses it; a request starts another, on the latest state", async () => {
+  it("are one at first, which ends when nobody uses it; a request starts another, on the latest state", {
+    tags: "long",
+  }, async () => {
     expect(readers()).toHaveLength(1);
     await untilThereAre(0);
     const { number } = await node.buildBlock();

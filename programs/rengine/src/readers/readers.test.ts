@@ -208,7 +208,7 @@ describe("two readers", () => {
     expect(await second.call("eth_uninstallFilter", [blocks])).toBe(false);
   });
 
-  it("work without delaying the writer or each other, and die alone", async () => {
+  it("work without delaying the writer or each other, and die alone", { tags: "long" }, async () => {
     const connections = await connectToEach(node.httpUrl, 2, 3);
     closers.push(() => {
       for (const connection of connections.flat()) connection.close();
@@ -289,7 +289,7 @@ describe("the end of the writer", () => {
     writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, alloc: { ...GENESIS.alloc, ...endlessAlloc } }));
   });
 
-  it("is that of its readers, also of a busy one, when it is killed", async () => {
+  it("is that of its readers, also of a busy one, when it is killed", { tags: "long" }, async () => {
     const writer = new KillableClient(PROGRAM, [
       `--chain=${join(folder, "genesis.json")}`,
       `--datadir=${join(folder, "data")}`,

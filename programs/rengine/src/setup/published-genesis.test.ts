@@ -156,7 +156,7 @@ describe("the genesis of a network", () => {
     await expect(failing).rejects.toThrow(`http://127.0.0.1:${portOf()}/superchain/extra/`);
   });
 
-  it("with a flipped bit anywhere is refused, or is the same", async () => {
+  it("with a flipped bit anywhere is refused, or is the same", { tags: "long" }, async () => {
     for (let at = 4; at < packed.length; at += Math.ceil(packed.length / 25)) {
       files[GENESIS_PATH] = flipped(packed, at);
       rmSync(join(folder, "genesis"), { recursive: true, force: true });

@@ -114,7 +114,7 @@ describe("the state after a far head", () => {
     for (const left of ["state.partial", "chaindata.partial", "chaindata.new"]) expect(existsSync(join(datadir, left))).toBe(false);
   });
 
-  it("is not taken if the head is nearer, or there are blocks already", async () => {
+  it("is not taken if the head is nearer, or there are blocks already", { tags: "long" }, async () => {
     const datadir = join(mkdtempSync(join(root, "near-")), "data");
     const { client, engine } = await startNew(datadir, await freePort(), COUNT - 10);
     await until("it has some blocks", async () => (await choose(engine, COUNT - 11)) === "VALID");

@@ -72,7 +72,7 @@ const testProfile = (profile: "R" | "G"): void => {
     expect(await cast("block", "1")).toContain(block.hash as string);
   });
 
-  it("shows transactions and receipts of every kind, deposits too", async () => {
+  it("shows transactions and receipts of every kind, deposits too", { tags: "long" }, async () => {
     const { transactions } = (await castJson("block", "1")) as { transactions: string[] };
     const deposit = transactions[0]!;
     expect(await castJson("tx", deposit)).toMatchObject({ type: "0x7e", hash: deposit, sourceHash: expect.stringMatching(/^0x/) });
@@ -85,7 +85,7 @@ const testProfile = (profile: "R" | "G"): void => {
     expect(await cast("tx", hash, "--raw")).toMatch(/^0x02/);
   });
 
-  it("reads balances, code, storage, nonces, proofs", async () => {
+  it("reads balances, code, storage, nonces, proofs", { tags: "long" }, async () => {
     expect(await cast("balance", RICH_ADDRESS, "-B", "0")).toBe(String(RICH_BALANCE));
     expect(await cast("balance", OTHER, "--ether", "--block", "latest")).toMatch(/^1\.0+5$/);
     expect(await cast("nonce", RICH_ADDRESS)).toBe("3");
@@ -101,7 +101,7 @@ const testProfile = (profile: "R" | "G"): void => {
     expect(await cast("implementation", OTHER)).toBe("0x0000000000000000000000000000000000000000");
   });
 
-  it("calls, estimates, lists accesses and logs", async () => {
+  it("calls, estimates, lists accesses and logs", { tags: "long" }, async () => {
     expect(await cast("call", token, "symbol()(string)")).toBe('"TST"');
     expect(await cast("call", token, "balanceOf(address)(uint256)", RICH_ADDRESS, "--block", "latest")).toBe("1000");
     expect(await cast("call", ORACLE, "l1BaseFee()(uint256)")).toContain("7000000000");

@@ -75,7 +75,7 @@ describe("a node whose safe chain came from a lie", () => {
     await expectHealed(await expectStop());
   });
 
-  it("finds it too when the whole chain of lies is final, longer than a sequencing window", async () => {
+  it("finds it too when the whole chain of lies is final, longer than a sequencing window", { tags: "long" }, async () => {
     const { seqWindowSize } = network.config;
     const isLong = () => {
       const { finalized } = verifier.harness.control.heads;

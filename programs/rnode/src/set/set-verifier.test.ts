@@ -232,7 +232,9 @@ describe("a set of two chains", () => {
     );
   });
 
-  it("has no verified block with an unmet message, and loses no block without one, whatever the chains do", async () => {
+  it("has no verified block with an unmet message, and loses no block without one, whatever the chains do", {
+    tags: "long",
+  }, async () => {
     let denials = 0;
     let rewinds = 0;
     for (let seed = 1; seed <= 60; seed++) {

@@ -89,7 +89,7 @@ describe("a genesis", () => {
     await other.close();
   });
 
-  it("larger than the memory for it is written as one that fits is", async () => {
+  it("larger than the memory for it is written as one that fits is", { tags: "long" }, async () => {
     const alloc = accounts(3000, (index) => (index % 500 === 0 ? index : 0));
     const onDisk = sealOnDisk(alloc);
     expect(initGenesis(store, onDisk)).toBe("written");
@@ -105,7 +105,7 @@ describe("a genesis", () => {
     expect(() => sealOnDisk(twice)).toThrow("genesis: duplicate account");
   });
 
-  it("that takes several commits counts with the last one, and is begun anew after an interruption", () => {
+  it("that takes several commits counts with the last one, and is begun anew after an interruption", { tags: "long" }, () => {
     const { block, hash, state } = seal(accounts(20_000, (index) => (index === 5 ? 60_000 : 0)));
     const other = seal(accounts(9, () => 3));
     const half = function* (rows: Parameters<typeof state.rowsInto>[0]) {
@@ -126,7 +126,7 @@ describe("a genesis", () => {
     expect(store.verifyState().problems).toEqual([]);
   });
 
-  it("may be large", () => {
+  it("may be large", { tags: "long" }, () => {
     const sealed = seal(accounts(20_000, (index) => (index === 5 ? 12_000 : 0)));
     expect(initGenesis(store, sealed)).toBe("written");
     const { problems, stateRoot } = store.verifyState();

@@ -133,7 +133,7 @@ describe("a sorted state", () => {
     await Promise.all([store.close(), other.close()]);
   });
 
-  it("continues where an earlier run was killed, within and between accounts", async () => {
+  it("continues where an earlier run was killed, within and between accounts", { tags: "long" }, async () => {
     const rows = rowsOf(15_000);
     const whole: ComputedRoots[] = [];
     const complete = newStore();

@@ -165,7 +165,7 @@ describe("hostile files of libmdbx", () => {
     expect(() => rowsOf(Table.named(open(bytes), "dup")!)).toThrow(/trees share pages$/);
   });
 
-  it("with numbers and pages in random places: an error, or rows", () => {
+  it("with numbers and pages in random places: an error, or rows", { tags: "long" }, () => {
     const random = createRandom(3);
     const INTERESTING = [0, 1, 2, 3, 4, 6, 19, 20, 0x42, 0x62, 0xff, 0x100, 0xfffe, 0xffff];
     const path = join(mkdtempSync(join(tmpdir(), "rnode-mdbx-")), "mdbx.dat");

@@ -160,7 +160,7 @@ describe("rows of a block", () => {
     );
   });
 
-  it("with any bit changed are an error or what was written, never an endless loop", () => {
+  it("with any bit changed are an error or what was written, never an endless loop", { tags: "long" }, () => {
     const block = blockOf(fc.sample(item, { numRuns: 40, seed: 7 }));
     const { body, receipts } = new BlockPacker().pack({
       encodedTransactions: block.encodedTransactions,

@@ -129,11 +129,11 @@ function expectPruned(found: Dump, all: Dump, floor: number, maxOldChunks: numbe
 
 describe("a pruned chain", () => {
   describe.each([
-    { seed: 1, rows: 1, tags: ["long"] },
-    { seed: 2, rows: 23, tags: [] },
-    { seed: 3, rows: 5000, tags: ["long"] },
-  ])("$rows rows a commit", ({ seed, rows, tags }) => {
-    it("has exactly what its unpruned twin has above the floor", { tags, timeout: 120_000 }, async () => {
+    { seed: 1, rows: 1 },
+    { seed: 2, rows: 23 },
+    { seed: 3, rows: 5000 },
+  ])("$rows rows a commit", ({ seed, rows }) => {
+    it("has exactly what its unpruned twin has above the floor", { tags: "long", timeout: 120_000 }, async () => {
       const folder = newFolder();
       const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), seed);
       chain.run(60);
@@ -194,7 +194,7 @@ describe("a pruned chain", () => {
     expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), oldestState, 100);
   });
 
-  it("keeps its floor when it is opened without pruning, and goes on when more is to go", async () => {
+  it("keeps its floor when it is opened without pruning, and goes on when more is to go", { tags: "long" }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 5);
     chain.run(250);
@@ -214,7 +214,7 @@ describe("a pruned chain", () => {
     await chain.store.close();
   });
 
-  it("hides what is being removed before the first row goes", async () => {
+  it("hides what is being removed before the first row goes", { tags: "long" }, async () => {
     const chain = new RandomChain(openChainStore(newFolder(), { sync: "interval" }), 6);
     chain.extendBy(180);
     const view = chain.store.stateAt(20)!;
@@ -285,7 +285,7 @@ describe("pruning and other processes", () => {
     expectPruned(await dumpSettled(folder), await dumpOfTwin(chain), oldestState, 20);
   });
 
-  it("a reader beside it sees right states or none", async () => {
+  it("a reader beside it sees right states or none", { tags: "long" }, async () => {
     const folder = newFolder();
     const chain = new RandomChain(openChainStore(folder, { sync: "interval" }), 9);
     chain.extendBy(300);

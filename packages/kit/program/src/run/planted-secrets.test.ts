@@ -169,7 +169,7 @@ function expectNoSecrets({ folder, name, secrets: expected, needs, beside }: Sub
     if (way === "variable") expectNoTrace(said(["--help"], env).text);
   });
 
-  it("are not in errors about them", () => {
+  it("are not in errors about them", { tags: "long" }, () => {
     const each = (attempt: (flag: string, value: (typeof VALUES)[keyof typeof VALUES]) => readonly string[]): string[] =>
       secrets.flatMap((flag) => [...(beside[flag] ?? []), ...attempt(flag, VALUES[flag])]);
     for (const attempt of [

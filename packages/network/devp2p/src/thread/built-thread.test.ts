@@ -100,7 +100,7 @@ describe("the network of peers in its thread", () => {
     await expect(a.network.admin.peers()).rejects.toMatchObject({ code: "devp2p/closed" });
   });
 
-  it("comes back with its identity, port and bans after it was lost, and says so", async () => {
+  it("comes back with its identity, port and bans after it was lost, and says so", { tags: "long" }, async () => {
     const lines: string[] = [];
     const log: Logger = { ...silentLogger, level: "info", error: (text) => lines.push(text), info: () => {}, warn: () => {} };
     const a = await inThread({ key: 3 }, LOST, log);

@@ -102,7 +102,9 @@ describe("the network in its thread", { timeout: TIMEOUT_MS }, () => {
     expect(body).not.toMatch(/process_cpu/);
   });
 
-  it("shares a thread with the networks of other chains, and comes back in one of its own after that was lost", async () => {
+  it("shares a thread with the networks of other chains, and comes back in one of its own after that was lost", {
+    tags: "long",
+  }, async () => {
     const host = networkThreads({ program: LOST, execArgv: [] });
     const [a, c] = [await start(7, { host }), await start(8, { host })];
     const b = await start(9, { staticPeers: [a.network.identity.addresses[0]!, c.network.identity.addresses[0]!] });
@@ -121,7 +123,7 @@ describe("the network in its thread", { timeout: TIMEOUT_MS }, () => {
     expect(alive.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
-  it("comes back with its identity and port after it was lost, and says so", async () => {
+  it("comes back with its identity and port after it was lost, and says so", { tags: "long" }, async () => {
     const lines: string[] = [];
     const log: Logger = { ...silentLogger, level: "info", error: (text) => lines.push(text), info: () => {}, warn: () => {} };
     const peers = { ...testP2PConfig(rollup, 3).peers, path: join(folder.path, "peers") };

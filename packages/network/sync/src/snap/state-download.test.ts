@@ -216,7 +216,7 @@ describe("a state", () => {
     await expect(download(peers)).rejects.toMatchObject({ code: "sync/no-state", data: { reason: expect.stringMatching(reason) } });
   });
 
-  it("goes on from the last commit after a kill at any time", async () => {
+  it("goes on from the last commit after a kill at any time", { tags: "long" }, async () => {
     const folder = newFolder();
     const rows = KeptState.open(folder, 1);
     const copies: string[] = [];
@@ -277,14 +277,20 @@ describe("a state", () => {
       return { found, bad };
     }
 
-    it.each([1, 90, 400])("becomes the last one, with answers of %i bytes", async (maxBytes) => {
-      const many = Array.from({ length: 36 }, (_, i) => 5 + i);
-      for (const answers of [1, 3, 8, 40, 50, 60, 70, 80, 100, 120]) {
-        for (const numbers of [[5, 40], many]) {
-          const { found } = await follow(numbers, answers, maxBytes);
-          if (answers === 1) expect(found).toEqual(rootAt(40));
+    describe.each([
+      [1, ["long"]],
+      [90, []],
+      [400, ["long"]],
+    ])("with answers of %i bytes", (maxBytes, tags) => {
+      it("becomes the last one", { tags }, async () => {
+        const many = Array.from({ length: 36 }, (_, i) => 5 + i);
+        for (const answers of [1, 3, 8, 40, 50, 60, 70, 80, 100, 120]) {
+          for (const numbers of [[5, 40], many]) {
+            const { found } = await follow(numbers, answers, maxBytes);
+            if (answers === 1) expect(found).toEqual(rootAt(40));
+          }
         }
-      }
+      });
     });
 
     it("is healed from the rows of any earlier one", async () => {
@@ -296,7 +302,7 @@ describe("a state", () => {
       }
     });
 
-    it("is healed after a kill at any time while it is healed, also as another one", async () => {
+    it("is healed after a kill at any time while it is healed, also as another one", { tags: "long" }, async () => {
       const folder = newFolder();
       await follow([3], 1, 400, undefined, folder);
       const clock = new SimClock();
