@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
-import { firstBlockFacts, OP_FORKS, type OpFork } from "@rnode/protocol";
+import { firstBlockFacts, OP_FORKS, type OpFork, upgradeArtifactsFromFiles } from "@rnode/protocol";
+import { missingUpgradeFiles } from "@rnode/protocol/testing";
 import { createPublicClient, createWalletClient, type Hex, http, numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -23,9 +24,13 @@ import { waitFor } from "./wait.ts";
 
 /** The operator's folder of published artifacts, as for the node; what Ecotone and later forks deploy is not in this repository. */
 const published = process.env.RNODE_ROLLUP_UPGRADES_DIR || undefined;
-const has = (file: string): boolean => published !== undefined && existsSync(join(published, file));
-const newest = (): OpFork => (!has("karst_nut_bundle.json") ? "jovian" : has("lagoon_nut_bundle.json") ? "lagoon" : "karst");
-const LAST: OpFork = published === undefined ? "delta" : newest();
+const source =
+  published &&
+  upgradeArtifactsFromFiles(readdirSync(published).map((name) => ({ name, content: readFileSync(join(published, name)) })));
+const firstLacking = OP_FORKS.findIndex((fork) => missingUpgradeFiles([fork], source || undefined, true).length > 0);
+/** The newest fork to which the folder's files reach. */
+const LAST: OpFork = OP_FORKS.at(firstLacking === -1 ? -1 : firstLacking - 1)!;
+const hasBlobs = OP_FORKS.indexOf(LAST) >= OP_FORKS.indexOf("ecotone");
 /** Blocks take a second, so each is also the number of the fork's first block. */
 const DELAYS_SEC: Readonly<Partial<Record<OpFork, number>>> = {
   regolith: 3,
@@ -57,8 +62,8 @@ beforeEach(() => {
 });
 afterEach(() => scope.close());
 
-if (published === undefined)
-  console.log("not run: from Delta to Lagoon (RNODE_ROLLUP_UPGRADES_DIR has the code that these forks deploy)");
+if (firstLacking !== -1)
+  console.log(`not run: from ${LAST} to ${OP_FORKS.at(-1)} (RNODE_ROLLUP_UPGRADES_DIR has the code that these forks deploy)`);
 
 const firstBlockOf = (fork: OpFork): number => DELAYS_SEC[fork]!;
 
@@ -117,7 +122,7 @@ it.each(CLUSTERS.map((otherChains) => ({ otherChains })))(
       },
     });
     const view = new ChainView(devnet);
-    if (published !== undefined) loadTrustedSetup();
+    if (hasBlobs) loadTrustedSetup();
 
     // Before blobs: the batch submitter publishes calldata, and the verifier follows.
     const early = await sendEther(devnet, 5);
@@ -127,7 +132,7 @@ it.each(CLUSTERS.map((otherChains) => ({ otherChains })))(
     );
     await devnet.programs.verifierNode.stop();
     const last = firstBlockOf(LAST) + 2;
-    const until = published === undefined ? await publishCalldata(devnet, view, last) : await publishBlobs(devnet, view, last);
+    const until = hasBlobs ? await publishBlobs(devnet, view, last) : await publishCalldata(devnet, view, last);
 
     const { url, close } = await recordAndReplay(devnet.info, join(datadir, "recording"));
     scope.onClose("recorded L1", close);

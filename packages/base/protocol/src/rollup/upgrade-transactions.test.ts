@@ -19,6 +19,7 @@ import {
   PRELIMINARY_LAGOON_UPGRADE,
   type UpgradeStep,
 } from "../params/upgrade-steps.ts";
+import { missingUpgradeFiles } from "../testing/upgrade-files.ts";
 import { upgradeSourceHash } from "../transactions/deposits.ts";
 import { encodeTransaction } from "../transactions/transaction-codec.ts";
 import {
@@ -145,8 +146,11 @@ describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
     expect(hashes).toBe({ ecotone: 4, fjord: 2, isthmus: 5, jovian: 3 }[fork]);
   });
 
-  it.skipIf(published === undefined)(
-    published === undefined ? "hashes of deployments: not run, RNODE_ROLLUP_UPGRADES_DIR is not set" : "has the published hashes",
+  const missing = missingUpgradeFiles([fork], published);
+  it.skipIf(missing.length > 0)(
+    missing.length > 0
+      ? `hashes of deployments: not run, RNODE_ROLLUP_UPGRADES_DIR lacks ${missing.join(", ")}`
+      : "has the published hashes",
     () => {
       const encoded = upgradeTransactions(fork, { source: published }).map(encodeTransaction);
       expect(encoded.map((bytes) => [bytes.length, bytesToHex(keccak256(bytes))])).toEqual(VECTORS[fork]);
@@ -385,7 +389,7 @@ describe("Lagoon's first block", () => {
 describe("the published bundles", () => {
   const { hash, ...preliminary } = UPGRADE_ARTIFACTS.preliminaryLagoonBundle;
   const isPreliminary = published?.(hash, { hash, ...preliminary }) !== undefined;
-  const missing = ["karst_nut_bundle.json", "lagoon_nut_bundle.json"].filter((file) => !existsSync(join(folder ?? "/none", file)));
+  const missing = missingUpgradeFiles(["karst", "lagoon"], published, isPreliminary);
 
   it.skipIf(missing.length > 0)(
     missing.length > 0 ? `not run: RNODE_ROLLUP_UPGRADES_DIR lacks ${missing.join(", ")}` : "have the pinned counts and gas",

@@ -8,6 +8,7 @@ export * from "./contract-logs.ts";
 export { headerJson } from "./header-json.ts";
 export { testRollupConfig, testSystemConfig } from "./rollup-config.ts";
 export { testRollupConfigJson } from "./rollup-config-json.ts";
+export { missingUpgradeFiles } from "./upgrade-files.ts";
 
 /** A header in which all fields but the given ones have neutral values. */
 export const headerOf = (fields: Partial<Header>): Header => ({
