@@ -24,6 +24,7 @@ const EXEMPT = new Map([
   ["programs/devnet/src/processes/program.ts", "dates of log lines"],
   ["programs/dashboard/src/server/", "dates that a page shows"],
   ["programs/rengine/src/client-feed.ts", "dates that a page shows"],
+  ["programs/rengine/src/commands/snapshot-publish.ts", "dates that an index shows"],
   ["programs/rnode/src/derive/pipeline-feed.ts", "dates that a page shows"],
   ["packages/rollup/tx-manager/src/sending.ts", "dates that a page shows"],
   ["packages/kit/program/src/pprof/open-pprof.ts", "dates of profiles"],

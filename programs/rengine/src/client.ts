@@ -69,6 +69,7 @@ import { openDatabase } from "./setup/database.ts";
 import { describeError } from "./setup/describe-error.ts";
 import { fetchReportsIn } from "./setup/fetch-reports.ts";
 import { historyBlocksOf } from "./setup/history-option.ts";
+import { startFromSnapshot } from "./setup/start-from-snapshot.ts";
 import { startSubblocks } from "./subblocks/start-subblocks.ts";
 import { hasSubblocks, pendingBlocksOf } from "./subblocks/subblock-options.ts";
 import { startSync } from "./sync/start-sync.ts";
@@ -152,10 +153,12 @@ export async function startClient(
   logChainSpec(spec, { log, clock });
   const options = withFolders(given, spec.config.chainId);
   const chainOptions = options.chain;
+  const database = { proofWindowBlocks: options.proofs.window, ...options.state };
+  await startFromSnapshot(options.snapshot, { datadir: chainOptions.datadir, spec, database, log, clock, signal: scope.signal });
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
-    () => openDatabase(chainOptions.datadir, { proofWindowBlocks: options.proofs.window, ...options.state, sync: "behind" }),
+    () => openDatabase(chainOptions.datadir, { ...database, sync: "behind" }),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
   if (slowCurvesReason !== undefined) log.info("elliptic curves are computed in WebAssembly", { reason: slowCurvesReason });

@@ -36,6 +36,7 @@ describeMigration(
     program: opGeth,
     facts: GETH_FLAGS,
     base: BASE,
+    notes: { snapshot: "Geth's switch has no effect; a URL says where an empty data folder gets its state from" },
   },
   new URL("../../../docs/migrate/op-geth.md", import.meta.url),
 );

@@ -428,7 +428,6 @@ export const opGeth: ForeignProgram = {
     {
       text: "there is one way of storing, the flat state with change sets",
       flags: [
-        "snapshot",
         "state.scheme",
         "state.size-tracking",
         "db.engine",
@@ -436,7 +435,7 @@ export const opGeth: ForeignProgram = {
         "history.trienode",
         "history.trienode.full-value-checkpoint",
       ],
-      switches: ["snapshot", "state.size-tracking"],
+      switches: ["state.size-tracking"],
     },
     {
       text: "logs and transactions are indexed as long as history is kept",

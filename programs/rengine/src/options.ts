@@ -33,6 +33,7 @@ import { opGeth, opReth } from "./foreign-options.ts";
 import { network } from "./network/network-options.ts";
 import { SAFETY_LEVELS, type SafetyLevel } from "./pool/safety-levels.ts";
 import { history, proofs, state } from "./setup/history-option.ts";
+import { snapshot } from "./setup/snapshot-options.ts";
 import { subblocks } from "./subblocks/subblock-options.ts";
 
 const MIB = 1024 * 1024;
@@ -505,6 +506,7 @@ export const clientTable = optionTable({
     history,
     proofs,
     state,
+    snapshot,
     http,
     ws,
     authrpc,

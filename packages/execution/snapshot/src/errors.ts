@@ -17,6 +17,12 @@ export type SnapshotErrorCode =
   | "snapshot/other-block"
   /** the disk is nearly full: `folder`, `freeBytes`, `reserveBytes` */
   | "snapshot/no-room"
+  /** the list of a store's snapshots is not one to be trusted: `place`, `reason` */
+  | "snapshot/bad-index"
+  /** snapshots cannot be published there: `place`, `reason` */
+  | "snapshot/bad-store"
+  /** the store refuses a request, or does not answer: `place`, `reason` */
+  | "snapshot/store-failed"
   /** a snapshot cannot be made of this block: `number`, `reason` */
   | "snapshot/no-such-state";
 
@@ -31,6 +37,9 @@ export class SnapshotError extends codedErrors<SnapshotErrorCode>({
   "snapshot/other-block": "the snapshot is of another block: its {what} is {file}, expected {expected}",
   "snapshot/no-room":
     "the disk of {folder} has {freeBytes} bytes free, and {reserveBytes} are kept free: make room, or name a folder on another disk",
+  "snapshot/bad-index": "the index of snapshots at {place} is not used: {reason}",
+  "snapshot/bad-store": "{place} cannot be used for snapshots: {reason}",
+  "snapshot/store-failed": "{place} does not take a request: {reason}",
   "snapshot/no-such-state": "no snapshot can be made of block {number}: {reason}",
 }) {}
 

@@ -1,4 +1,4 @@
-import { type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { type Dispatcher, EnvHttpProxyAgent, fetch as plainFetch } from "undici";
 
 /** The agent for the present values of the variables; another one is made when they change. */
 let current: { readonly key: string; readonly agent: Dispatcher } | undefined;
@@ -36,3 +36,10 @@ export function proxyAgent(): Dispatcher | undefined {
   current = { key, agent };
   return agent;
 }
+
+/** `fetch` through these proxies, for a client library of another protocol. */
+export const proxiedFetch: typeof fetch = (url, options) => {
+  const dispatcher = proxyAgent();
+  const request = { ...options, ...(dispatcher === undefined ? {} : { dispatcher }) };
+  return plainFetch(url as string, request as Parameters<typeof plainFetch>[1]) as unknown as Promise<Response>;
+};

@@ -7,8 +7,7 @@ import { TABLES, type Table } from "../export/columns.ts";
 import { ExportFolder } from "../export/export-folder.ts";
 import { exportRanges, firstReplaced } from "../export/export-run.ts";
 import type { Format } from "../export/table-file.ts";
-import { loadChainSpec } from "../setup/chain-spec.ts";
-import { genesisHashOf } from "./snapshot-shared.ts";
+import { genesisHashOf, loadChainSpec } from "../setup/chain-spec.ts";
 
 const DEFAULT_BLOCKS_PER_FILE = 1000;
 

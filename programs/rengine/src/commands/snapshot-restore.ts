@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { bytesToHex } from "@rnode/primitives";
 import { bool, type CommandIo, command, makeFolder, optionGroup, optionTable, path, textOf, UserError } from "@rnode/program";
 import { loadSnapshot, restoreSnapshot, type SnapshotExpectation } from "@rnode/snapshot";
-import { type ChainSpec, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
+import { type ChainSpec, genesisHashOf, loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { openDatabase } from "../setup/database.ts";
 import { isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
@@ -11,7 +11,6 @@ import {
   bytesOfMib,
   chainOptions,
   downloaded,
-  genesisHashOf,
   isUseless,
   maxSize,
   noteReach,

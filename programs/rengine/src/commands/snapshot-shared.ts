@@ -1,10 +1,9 @@
 import { rmSync } from "node:fs";
 import { registryPlace } from "@rnode/networks";
-import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
 import type { CommandIo } from "@rnode/program";
 import { hash, integerBetween, optionGroup, text } from "@rnode/program";
 import { downloadSnapshot, type LoadedSnapshot, type SnapshotExpectation, type StartReach } from "@rnode/snapshot";
-import { type ChainSpec, genesisOfSpec } from "../setup/chain-spec.ts";
 
 /** Options that say which chain a snapshot must be of. */
 export const chainOptions = {
@@ -40,15 +39,6 @@ export const trust = optionGroup("", {
     help: "Output root of that block as it was posted on L1; commits to its hash and its state.",
   },
 });
-
-/** The genesis block of the chain; undefined: `--chain` names a network that has no genesis hash in the table. */
-export async function genesisHashOf(spec: ChainSpec): Promise<Uint8Array | undefined> {
-  if (spec.network !== undefined) return hexToBytes(spec.network.genesis.l2.hash);
-  if (spec.genesis === undefined) return undefined;
-  const { hash: genesisHash, state } = await genesisOfSpec(spec);
-  state.close();
-  return genesisHash;
-}
 
 export function printSnapshot(
   io: CommandIo,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { isCodedError, isSystemError } from "@rnode/primitives";
 import { bool, command, optionGroup, optionTable } from "@rnode/program";
 import { loadSnapshot } from "@rnode/snapshot";
-import { loadChainSpec } from "../setup/chain-spec.ts";
+import { genesisHashOf, loadChainSpec } from "../setup/chain-spec.ts";
 import { fileError, isUrl } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
 import { KeptDownload } from "./kept-download.ts";
@@ -10,7 +10,6 @@ import {
   bytesOfMib,
   chainOptions,
   downloaded,
-  genesisHashOf,
   isUseless,
   maxSize,
   noteReach,

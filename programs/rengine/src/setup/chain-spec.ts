@@ -10,6 +10,7 @@ import {
   type Clock,
   concatBytes,
   equalBytes,
+  hexToBytes,
   isCodedError,
 } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
@@ -179,6 +180,15 @@ export async function genesisOfSpec(spec: ChainSpec, folder?: string, fetch?: Ge
       );
     }
   }
+}
+
+/** The genesis block of the chain; undefined: `--chain` names a network that has no genesis hash in the table. */
+export async function genesisHashOf(spec: ChainSpec): Promise<Uint8Array | undefined> {
+  if (spec.network !== undefined) return hexToBytes(spec.network.genesis.l2.hash);
+  if (spec.genesis === undefined) return undefined;
+  const { hash: genesisHash, state } = await genesisOfSpec(spec);
+  state.close();
+  return genesisHash;
 }
 
 async function sealedGenesis({ config, network }: ChainSpec, genesis: GenesisFile, folder?: string): Promise<SealedGenesis> {

@@ -10,7 +10,7 @@ import { ArrivalChecks } from "../read/arrival-checks.ts";
 import type { SnapshotExpectation } from "../read/load-snapshot.ts";
 import { SnapshotFile } from "../read/snapshot-file.ts";
 
-export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry"> {
+export interface SnapshotDownload extends Pick<DownloadOptions, "idleMs" | "maxFailures" | "firstWaitMs" | "onRetry" | "signal"> {
   /** Default: the size that the server states. The free space of the disk, without the reserve, limits both. */
   readonly maxBytes?: number | undefined;
   /** kept free on the disk; default: 1 GiB */
