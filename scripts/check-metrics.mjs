@@ -1,5 +1,5 @@
-// docs/METRICS.md lists every metric that the programs export, and nothing else; `--write` writes it. The Grafana dashboard and
-// the alert rules next to it use only exported metrics.
+// docs/METRICS.md lists every metric that the programs export, and nothing else; `--write` writes it. The Grafana dashboards and
+// the alert rules next to them use only exported metrics.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -7,7 +7,7 @@ import { metricsOf, OF_PROCESS, PROGRAMS, unlistedFiles } from "./lib/metric-nam
 import { ROOT } from "./lib/stamp.mjs";
 
 const PAGE = join(ROOT, "docs", "METRICS.md");
-const GRAFANA = join(ROOT, "docs", "monitoring", "grafana-dashboard.json");
+const DASHBOARDS = ["grafana-dashboard.json", "grafana-fleet.json"];
 const ALERTS = join(ROOT, "docs", "monitoring", "alerts.yml");
 const WORDS = /\b(?:by|without|on|ignoring|group_left|group_right|and|or|unless|bool|offset)\b/;
 
@@ -22,7 +22,7 @@ const page = [
   "Written by `node scripts/check-metrics.mjs --write` from the declarations in the code; `npm run check` compares.",
   "`--metrics.enabled` serves them at `/metrics` of `--metrics.addr` and `--metrics.port`, beside `/healthz` and `/readyz`, which answer 503 with reasons. " +
     "Where dashboards for op-node, op-batcher, Geth or Reth know a metric under another name, it is exported under that one, too (last column). " +
-    "Histograms have `_bucket`, `_sum` and `_count`. A Grafana dashboard and alert rules for Prometheus are in `docs/monitoring/`.",
+    "Histograms have `_bucket`, `_sum` and `_count`. Grafana dashboards and alert rules for Prometheus are in `docs/monitoring/`.",
   ...programs.flatMap(({ name, metrics }) => [
     `## ${name}`,
     table(
@@ -77,9 +77,11 @@ function checkExpression(where, expression) {
 }
 
 const targetsOf = (panel) => [...(panel.targets ?? []), ...(panel.panels ?? []).flatMap(targetsOf)];
-const dashboard = JSON.parse(readFileSync(GRAFANA, "utf8"));
-for (const panel of dashboard.panels) {
-  for (const { expr } of targetsOf(panel)) checkExpression(`grafana-dashboard.json, "${panel.title}"`, expr);
+for (const file of DASHBOARDS) {
+  const { panels } = JSON.parse(readFileSync(join(ROOT, "docs", "monitoring", file), "utf8"));
+  for (const panel of panels) {
+    for (const { expr } of targetsOf(panel)) checkExpression(`${file}, "${panel.title}"`, expr);
+  }
 }
 for (const { rules } of parse(readFileSync(ALERTS, "utf8")).groups) {
   for (const { alert, expr, annotations } of rules) {
