@@ -31,6 +31,7 @@ export default defineConfig({
           { text: "The devnet", link: "/programs/devnet/README" },
           { text: "A development chain: rengine --dev", link: "/docs/dev-chain" },
           { text: "Containers and systemd", link: "/docs/guide/deployment" },
+          { text: "A fleet on Kubernetes", link: "/docs/guide/kubernetes" },
           { text: "Several sequencers", link: "/docs/guide/failover" },
           { text: "A fleet behind a balancer", link: "/docs/guide/fleet" },
           { text: "Subblocks", link: "/docs/guide/subblocks" },

@@ -13,7 +13,7 @@ export function run(command, args, options = {}) {
 }
 
 /** Runs `step` unless its inputs are unchanged since the last time and its outputs exist. */
-function whenStale(name, inputs, outputs, step) {
+export function whenStale(name, inputs, outputs, step) {
   const current = fingerprint(inputs);
   if (outputs.every((output) => existsSync(join(ROOT, output))) && isStampCurrent(name, current)) return;
   installWhenMissing();
@@ -82,7 +82,7 @@ function buildVerifier() {
 }
 
 /** Go's program, or undefined where it is not installed. */
-function findGo() {
+export function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);
 }
 
