@@ -95,6 +95,7 @@ const INTEROP = {
   amsterdam: { folder: "programs/devnet", binary: "amsterdam-l1" },
   challenger: { folder: "programs/rproposer", binary: "challenger", prepare: completeOptimism },
   snap: { folder: "programs/rengine", binary: "op-geth", source: "github.com/ethereum/go-ethereum/cmd/geth" },
+  s3: { folder: "packages/execution/snapshot", binary: "versitygw", source: "github.com/versity/versitygw/cmd/versitygw" },
   // it is followed by op-node, beside it
   supernode: { ...ofOptimism("op-supernode"), beside: ofOptimism("op-node") },
   boost: { folder: "programs/devnet", crate: "rollup-boost" },
