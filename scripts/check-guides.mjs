@@ -8,7 +8,7 @@ import { packageFiles } from "./lib/workspace.mjs";
 
 /** Of subcommands, the devnet, and programs of others. */
 const OTHER_OPTIONS = new Set(
-  "--help --version --explain --from --to --json --depth --rpc-url --nonce --system --now --rm --semi-supernode --supernode --fresh --auto-compaction-mode --auto-compaction-retention --enable-grpc-gateway --genesis-hash --rpc --block-hash --output-root --trust-snapshot --blocks --block --max-size --history --set.datadir --chains --upgrades-dir --nodes --format --tables --blocks-per-file --rewind --every --keep --signing-key --set --profile".split(
+  "--help --version --explain --from --to --json --depth --rpc-url --nonce --system --now --rm --semi-supernode --supernode --fresh --auto-compaction-mode --auto-compaction-retention --enable-grpc-gateway --genesis-hash --rpc --block-hash --output-root --trust-snapshot --blocks --block --max-size --history --set.datadir --chains --upgrades-dir --nodes --format --tables --blocks-per-file --rewind --nats.url --nats.subject --nats.stream --head --every --keep --signing-key --set --profile".split(
     " ",
   ),
 );

@@ -1,5 +1,5 @@
 // `npm run interop`: builds programs in Go and Rust (INTEROP in build-steps.mjs) and runs each against ours. `-- p2p`, `-- devp2p`, `-- conductor`,
-// `-- derivation`, `-- amsterdam`, `-- challenger`, `-- supernode`, `-- snap`, `-- s3` or `-- boost`: only this one. The last line is `N passed, M failed`. One line
+// `-- derivation`, `-- amsterdam`, `-- challenger`, `-- supernode`, `-- snap`, `-- s3`, `-- nats` or `-- boost`: only this one. The last line is `N passed, M failed`. One line
 // says which were not run, because Go or Rust is not installed.
 import { join } from "node:path";
 import { buildGethDevp2p, buildInterop, buildPrograms } from "./lib/build-steps.mjs";
@@ -16,6 +16,7 @@ const CASES = {
   supernode: ["programs/devnet/dist/e2e/supernode.js"],
   snap: ["programs/rengine/dist/testing/snap-interop.js"],
   s3: ["packages/execution/snapshot/dist/testing/interop.js"],
+  nats: ["programs/rengine/dist/testing/nats-interop.js"],
   boost: ["programs/devnet/dist/e2e/rollup-boost.js"],
 };
 const names = Object.keys(CASES);

@@ -96,6 +96,7 @@ const INTEROP = {
   challenger: { folder: "programs/rproposer", binary: "challenger", prepare: completeOptimism },
   snap: { folder: "programs/rengine", binary: "op-geth", source: "github.com/ethereum/go-ethereum/cmd/geth" },
   s3: { folder: "packages/execution/snapshot", binary: "versitygw", source: "github.com/versity/versitygw/cmd/versitygw" },
+  nats: { folder: "programs/rengine", module: "interop/nats", binary: "nats-server", source: "github.com/nats-io/nats-server/v2" },
   // it is followed by op-node, beside it
   supernode: { ...ofOptimism("op-supernode"), beside: ofOptimism("op-node") },
   boost: { folder: "programs/devnet", crate: "rollup-boost" },
@@ -167,13 +168,13 @@ function buildCargo({ folder, crate }) {
   return join(ROOT, program);
 }
 
-function buildGo({ folder, binary, source = ".", prepare }) {
+function buildGo({ folder, module = "interop", binary, source = ".", prepare }) {
   const program = `${folder}/build/${binary}`;
   const go = findGo();
   if (go === undefined) return undefined;
-  whenStale(binary, [`${folder}/interop`], [program], () => {
+  whenStale(binary, [`${folder}/${module}`], [program], () => {
     prepare?.(go, folder);
-    run(go, ["build", "-trimpath", "-o", join(ROOT, program), source], { cwd: join(ROOT, folder, "interop") });
+    run(go, ["build", "-trimpath", "-o", join(ROOT, program), source], { cwd: join(ROOT, folder, module) });
   });
   return join(ROOT, program);
 }

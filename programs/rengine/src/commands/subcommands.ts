@@ -6,6 +6,7 @@ export const subcommands: Subcommands = {
   import: async () => (await import("./import.ts")).importBlocks,
   "import-state": async () => (await import("./import-state.ts")).importState,
   export: async () => (await import("./export.ts")).exportBlocks,
+  stream: async () => (await import("./stream.ts")).streamBlocks,
   stateless: async () => (await import("./stateless.ts")).stateless,
   statetest: async () => (await import("./statetest.ts")).statetest,
   enginetest: async () => (await import("./enginetest.ts")).enginetest,

@@ -97,6 +97,14 @@ const MAX_INT = 2n ** 63n - 1n;
 export const rowOf = (table: Table, source: JsonObject): Value[] =>
   COLUMNS[table].map((column) => columnValue(column, source[column.key]));
 
+/** A JSON object. Whole numbers of `int` columns are JSON numbers, which may exceed 2 ** 53. */
+export function rowToJson(table: Table, row: readonly Value[]): string {
+  const fields = row.map(
+    (value, index) => `"${COLUMNS[table][index]!.name}":${typeof value === "bigint" ? value : JSON.stringify(value)}`,
+  );
+  return `{${fields.join(",")}}`;
+}
+
 function columnValue({ name, type }: Column, value: unknown): Value {
   if (value === undefined || value === null) return null;
   switch (type) {

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { openForOthers } from "@rnode/program";
 import { fileWriter, ParquetWriter, schemaFromColumnData } from "hyparquet-writer";
-import { COLUMNS, type Table, type Value } from "./columns.ts";
+import { COLUMNS, rowToJson, type Table, type Value } from "./columns.ts";
 
 export const FORMATS = ["parquet", "ndjson"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -18,20 +18,19 @@ export const newTableFile = (format: Format, path: string, table: Table): TableF
 
 const WRITE_BYTES = 1 << 20;
 
-/** A JSON object a line. Whole numbers of `int` columns are JSON numbers, which may exceed 2 ** 53. */
+/** A JSON object a line. */
 class NdjsonFile implements TableFile {
   readonly #descriptor: number;
-  readonly #keys: readonly string[];
+  readonly #table: Table;
   #lines = "";
 
   constructor(path: string, table: Table) {
     this.#descriptor = openForOthers(path);
-    this.#keys = COLUMNS[table].map(({ name }) => JSON.stringify(name));
+    this.#table = table;
   }
 
   add(row: readonly Value[]): void {
-    const fields = row.map((value, index) => `${this.#keys[index]}:${typeof value === "bigint" ? value : JSON.stringify(value)}`);
-    this.#lines += `{${fields.join(",")}}\n`;
+    this.#lines += `${rowToJson(this.#table, row)}\n`;
     if (this.#lines.length >= WRITE_BYTES) this.#write();
   }
 
