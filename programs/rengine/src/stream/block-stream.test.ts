@@ -146,6 +146,15 @@ describe("a stream of blocks", () => {
     );
   });
 
+  it("retracts nothing while the node is behind", async () => {
+    const [node, broker] = [new FakeNode(() => 0), new FakeBroker(createRandom(1))];
+    for (let i = 0; i < 5; i++) node.mine();
+    await runFor(node, broker, { from: 0 });
+    node.lag = 3;
+    await runFor(node, broker);
+    expect(broker.messages).toHaveLength(6);
+  });
+
   it("refuses messages of another chain, and a reorganisation below what the broker still has", async () => {
     const random = createRandom(1);
     const [node, broker] = [new FakeNode(() => 0), new FakeBroker(random)];
