@@ -225,6 +225,11 @@ const faults = (seed: number): InteropCase<Stage> => ({
       if (victim < 2) stage.stream.start();
       if (random(3) === 0) await until(() => isCaughtUp(stage), 60_000);
     }
+    const last = [() => stage.node.buildBlock({ transactions: [largeDeposit()] }), () => reorganise(stage.node, 2)];
+    for (const change of last) {
+      await until(() => isCaughtUp(stage), 60_000);
+      await change();
+    }
     await until(() => isCaughtUp(stage), 60_000);
     const kinds = await compare(stage);
     for (const kind of ["block", "block in parts", "retract"]) assert(kinds.has(kind), `no ${kind}`);
