@@ -18,6 +18,7 @@ const BENCHMARKS = {
   subblocks: "time to a receipt at a follower of the stream; block production and CPU; with subblocks and without; --only=NAME",
   set: "two rollups derived and verified by rnode set, in turns with one derived by rnode: blocks a second, CPU",
   sync: "a chain fetched from a peer over devp2p; --geth=PATH, --reth=PATH: to and from these, too",
+  snap: "a state fetched from a rengine by another (snap/1): time, CPU, memory, disk; --accounts=N",
   import: "import of generated chains, in turns with anvil mining the same transactions",
 };
 

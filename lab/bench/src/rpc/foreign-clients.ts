@@ -11,7 +11,7 @@ import type { RpcTarget } from "./rpc-targets.ts";
 /** Another execution client for comparison: the commands of its program. */
 interface ForeignCommands {
   readonly init: (datadir: string, genesisFile: string) => readonly string[];
-  readonly import: (datadir: string, chain: GeneratedChain) => readonly string[];
+  readonly import: (datadir: string, chain: Pick<GeneratedChain, "genesisFile" | "blocksFile">) => readonly string[];
   readonly serve: (datadir: string, chain: GeneratedChain, ports: { http: number; engine: number }) => readonly string[];
 }
 

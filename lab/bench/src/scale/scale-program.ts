@@ -46,7 +46,7 @@ function pageWaits(pid: number): { readonly main: number; readonly all: number }
 }
 
 /** Memory of a process that does not belong to a file. */
-function ownBytes(pid: number): number {
+export function ownBytes(pid: number): number {
   try {
     return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
   } catch {

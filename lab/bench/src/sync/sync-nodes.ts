@@ -5,8 +5,13 @@ import { join } from "node:path";
 import { rpcCall } from "@rnode/devnet";
 import { freePort } from "@rnode/program/testing";
 import { answers, EngineConnection, stopper, THIS_CHECKOUT } from "../common/rengine.ts";
-import type { GeneratedChain } from "../import/import-generate.ts";
 import { COMMANDS as FOREIGN, runProgram } from "../rpc/foreign-clients.ts";
+
+/** What a client is given of a chain. */
+export interface ChainFiles {
+  readonly genesisFile: string;
+  readonly blocksFile: string;
+}
 
 interface Ports {
   readonly http: number;
@@ -16,9 +21,9 @@ interface Ports {
 
 /** How a client is told to begin with a genesis, to import blocks, and to run with peers. */
 interface SyncCommands {
-  readonly prepare: (datadir: string, chain: GeneratedChain) => readonly (readonly string[])[];
-  readonly import: (datadir: string, chain: GeneratedChain) => readonly string[];
-  readonly serve: (datadir: string, chain: GeneratedChain, ports: Ports, secretFile: string) => readonly string[];
+  readonly prepare: (datadir: string, chain: ChainFiles) => readonly (readonly string[])[];
+  readonly import: (datadir: string, chain: ChainFiles) => readonly string[];
+  readonly serve: (datadir: string, chain: ChainFiles, ports: Ports, secretFile: string) => readonly string[];
 }
 
 const httpArgs = ({ http, engine }: Ports, secretFile: string): string[] => [
@@ -65,9 +70,14 @@ export interface SyncClient {
   readonly program: string;
   /** before the others, where it serves */
   readonly nodeArgs?: readonly string[];
+  /** further options */
+  readonly args?: readonly string[];
 }
 
 export const RENGINE_CLIENT: SyncClient = { name: "rengine", program: process.execPath };
+
+/** Of a rengine that has the genesis. */
+export const importArgs = COMMANDS.rengine.import;
 
 export interface SyncNode {
   readonly pid: number;
@@ -79,20 +89,22 @@ export interface SyncNode {
 }
 
 /** Makes a folder in which the client has the genesis and, if wanted, all blocks. */
-export async function prepareFolder(client: SyncClient, chain: GeneratedChain, datadir: string, hasBlocks: boolean): Promise<void> {
+export async function prepareFolder(client: SyncClient, chain: ChainFiles, datadir: string, hasBlocks: boolean): Promise<void> {
   mkdirSync(datadir, { recursive: true });
   const commands = COMMANDS[client.name];
   for (const args of commands.prepare(datadir, chain)) await runProgram(client.program, args);
   if (hasBlocks) await runProgram(client.program, commands.import(datadir, chain));
 }
 
-export async function startNode(client: SyncClient, chain: GeneratedChain, datadir: string): Promise<SyncNode> {
+export async function startNode(client: SyncClient, chain: ChainFiles, datadir: string): Promise<SyncNode> {
   const ports = { http: await freePort(), engine: await freePort(), p2p: await freePort() };
   const secret = randomBytes(32);
   const secretFile = join(datadir, "bench-jwt.hex");
   writeFileSync(secretFile, secret.toString("hex"));
   const args = COMMANDS[client.name].serve(datadir, chain, ports, secretFile);
-  const child = spawn(client.program, [...(client.nodeArgs ?? []), ...args], { stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(client.program, [...(client.nodeArgs ?? []), ...args, ...(client.args ?? [])], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const kill = stopper(child);
   const url = `http://127.0.0.1:${ports.http}`;
   try {
