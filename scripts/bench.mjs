@@ -19,13 +19,14 @@ const BENCHMARKS = {
   set: "two rollups derived and verified by rnode set, in turns with one derived by rnode: blocks a second, CPU",
   sync: "a chain fetched from a peer over devp2p; --geth=PATH, --reth=PATH: to and from these, too",
   snap: "a state fetched from a rengine by another (snap/1): time, CPU, memory, disk; --accounts=N",
+  "state-import": "rengine import-state of a generated state: lines of JSON, a snapshot; --accounts=N, --slots=N",
   import: "import of generated chains, in turns with anvil mining the same transactions",
 };
 
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined || !(name in BENCHMARKS)) {
   console.error(`which benchmark? npm run bench -- <name>`);
-  for (const [known, what] of Object.entries(BENCHMARKS)) console.error(`  ${known.padEnd(11)} ${what}`);
+  for (const [known, what] of Object.entries(BENCHMARKS)) console.error(`  ${known.padEnd(12)} ${what}`);
   process.exit(name === "--help" || name === "-h" ? 0 : 2);
 }
 buildEngine();
