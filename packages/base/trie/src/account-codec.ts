@@ -22,9 +22,10 @@ export const MAX_ACCOUNT_RLP_BYTES = 2 + 9 + 33 + 66;
 
 /** RLP of [nonce, balance, storageRoot, codeHash]. */
 export function encodeAccount(account: TrieAccount): Uint8Array {
-  const rlp = new Uint8Array(MAX_ACCOUNT_RLP_BYTES);
-  return rlp.slice(0, writeAccount(rlp, 0, account));
+  return encoded.slice(0, writeAccount(encoded, 0, account));
 }
+
+const encoded = new Uint8Array(MAX_ACCOUNT_RLP_BYTES);
 
 /** Writes the result of `encodeAccount` at `at`. PERF: called several times per transaction. @returns the position after it */
 export function writeAccount(out: Uint8Array, at: number, { nonce, balance, storageRoot, codeHash }: TrieAccount): number {

@@ -53,6 +53,7 @@ export class SortedTrieBuilder {
   #value: Uint8Array | undefined;
   readonly #leaf: Uint8Array;
   readonly #base: number;
+  #hasLeaves = true;
 
   /**
    * @param onNode is called with every node that a database stores: nodes of 32 bytes and more, and the root; `path` holds
@@ -72,6 +73,13 @@ export class SortedTrieBuilder {
     builder.#key = key;
     builder.#value = value;
     for (const { depth, children } of open) builder.#open.push({ depth, children: [...children] });
+    return builder;
+  }
+
+  /** A builder for a database that has no leaves, because it has their rows: `onNode` gets the other nodes. @param from as of `after` */
+  static withoutLeaves(onNode: (path: Uint8Array, rlp: Uint8Array) => void, from?: SortedTrieProgress): SortedTrieBuilder {
+    const builder = from === undefined ? new SortedTrieBuilder(onNode) : SortedTrieBuilder.after(from, onNode);
+    builder.#hasLeaves = false;
     return builder;
   }
 
@@ -124,9 +132,10 @@ export class SortedTrieBuilder {
     const key = this.#key!;
     let parent = this.#parentDepth(depth);
     let rlp = encodeLeaf(key, parent + 1, key.length * 2, this.#value!, this.#leaf);
-    for (;;) {
+    for (let isStored = this.#hasLeaves; ; isStored = true) {
       if (parent < this.#base) return rlp;
       this.#hang(parent, rlp);
+      if (isStored) this.#emit(parent + 1, rlp);
       if (parent <= depth) return rlp;
       const branch = this.#open.pop()!;
       flushKeccak256(); // the references to its children
@@ -155,7 +164,6 @@ export class SortedTrieBuilder {
       this.#open.push(branch);
     }
     branch.children[nibbleAt(this.#key!, depth)] = rlp.length < 32 ? rlp.slice() : refLater(rlp);
-    this.#emit(depth + 1, rlp);
   }
 
   #emit(pathLength: number, rlp: Uint8Array): void {

@@ -241,13 +241,13 @@ class Verifier {
   /** A trie whose nodes are compared with the stored ones. @param from position of an earlier verification */
   #builder(owner: Uint8Array | undefined, from: SortedTrieProgress | undefined): SortedTrieBuilder {
     const onNode = (path: Uint8Array, rlp: Uint8Array): void => {
-      if (isLeafNode(rlp)) return;
+      if (isLeafNode(rlp)) return; // the only node of a trie
       this.#nodes++;
       const stored = this.#headNodes.read(nodeKeyOf(owner, path));
       if (stored === undefined) this.#report(`trie node ${describeNode(owner, path)} is missing`);
       else if (!equalBytes(stored, rlp)) this.#report(`trie node ${describeNode(owner, path)} differs`);
     };
-    return from === undefined ? new SortedTrieBuilder(onNode) : SortedTrieBuilder.after(from, onNode);
+    return SortedTrieBuilder.withoutLeaves(onNode, from);
   }
 }
 

@@ -71,8 +71,15 @@ function removeRows(tables: Tables, atomically: <T>(action: () => T) => T): bool
 
 type SnapshotBlock = Parameters<SnapshotRows["block"]>[0];
 
-/** Tables whose rows grow with later changes, or which get rows at random keys. */
-const GROWING: ReadonlySet<StateTable> = new Set(["accounts", "storage", "nodes"]);
+/** Tables of the state, and whether their rows grow with later changes, or get rows at random keys. */
+const IS_GROWING: Readonly<Record<StateTable, boolean>> = {
+  codes: false,
+  accounts: true,
+  storage: true,
+  nodes: true,
+  upperNodes: false,
+  preimages: false,
+};
 /** A page of LMDB, and a row's overhead besides its key and its value */
 const PAGE_BYTES = 4080;
 const ROW_BYTES = 10;
@@ -81,18 +88,21 @@ const LAST_KEY = new Uint8Array(100).fill(0xff);
 /** Left free in each page: the first change of a row would otherwise split its page in two half-empty ones. */
 const ROOM = new Uint8Array(400);
 
-/** The bytes of a table's last page, as far as they are known, and the row that keeps room in it. */
-interface LastPage {
+/** The end of a table. */
+interface TableEnd {
+  /** `undefined`: not known yet, or there is none */
+  lastKey: Uint8Array | undefined;
+  /** of the last page, as far as they are known */
   bytes: number;
+  /** of the row that keeps room in it */
   roomKey: Uint8Array | undefined;
 }
 
 class StateRows implements SnapshotRows {
   readonly #tables: Tables;
   readonly #writesPreimages: boolean;
-  readonly #lastPages = new Map<StateTable, LastPage>();
+  readonly #ends = new Map<StateTable, TableEnd>();
   readonly #writeBlock: (content: SnapshotBlock) => number;
-  readonly #lastKeys = new Map<StateTable, Uint8Array>();
   readonly #nodes = new NodeBatch();
   /** approximate size of the current commit */
   bytes = 0;
@@ -132,35 +142,34 @@ class StateRows implements SnapshotRows {
 
   flush(): void {
     this.#nodes.takeSorted((key, value) => this.#write(isApart(key, value.length) ? "upperNodes" : "nodes", key, value));
-    for (const [name, page] of this.#lastPages) this.#freeRoom(name, page);
+    for (const [name, end] of this.#ends) this.#freeRoom(name, end);
     this.bytes = 0;
   }
 
   /** PERF: rows appended at the end of a table fill its pages. */
   #write(name: StateTable, key: Uint8Array, value: Uint8Array): void {
     this.bytes += key.length + value.length;
-    const last = this.#lastKey(name);
-    if (last !== undefined && compareBytes(key, last) <= 0) {
+    const end = this.#endOf(name);
+    if (end.lastKey !== undefined && compareBytes(key, end.lastKey) <= 0) {
       this.#tables[name].write(key, value);
       return;
     }
     this.#tables[name].append(key, value);
-    this.#lastKeys.set(name, key);
-    if (GROWING.has(name)) this.#leaveRoom(name, key, value);
+    end.lastKey = key;
+    if (IS_GROWING[name]) this.#leaveRoom(name, end, key, value);
   }
 
-  #lastKey(name: StateTable): Uint8Array | undefined {
-    const known = this.#lastKeys.get(name);
-    if (known !== undefined) return known;
-    const stored = this.#tables[name].lastUpTo(LAST_KEY)?.key;
-    if (stored !== undefined) this.#lastKeys.set(name, stored);
-    return stored;
+  #endOf(name: StateTable): TableEnd {
+    let end = this.#ends.get(name);
+    if (end === undefined) {
+      end = { lastKey: this.#tables[name].lastUpTo(LAST_KEY)?.key, bytes: 0, roomKey: undefined };
+      this.#ends.set(name, end);
+    }
+    return end;
   }
 
   /** In the midst of each page a row takes the room's place until the page is full. */
-  #leaveRoom(name: StateTable, key: Uint8Array, value: Uint8Array): void {
-    const page = this.#lastPages.get(name) ?? { bytes: 0, roomKey: undefined };
-    this.#lastPages.set(name, page);
+  #leaveRoom(name: StateTable, page: TableEnd, key: Uint8Array, value: Uint8Array): void {
     page.bytes += key.length + value.length + ROW_BYTES;
     if (page.bytes < PAGE_BYTES / 2) return;
     if (page.roomKey === undefined) {
@@ -169,12 +178,12 @@ class StateRows implements SnapshotRows {
       page.roomKey = new Uint8Array(key.length + 1);
       page.roomKey.set(key);
       this.#tables[name].append(page.roomKey, ROOM);
-      this.#lastKeys.set(name, page.roomKey);
+      page.lastKey = page.roomKey;
       page.bytes += page.roomKey.length + ROOM.length + ROW_BYTES;
     } else if (page.bytes >= PAGE_BYTES) this.#freeRoom(name, page);
   }
 
-  #freeRoom(name: StateTable, page: LastPage): void {
+  #freeRoom(name: StateTable, page: TableEnd): void {
     if (page.roomKey !== undefined) this.#tables[name].delete(page.roomKey);
     page.bytes = 0;
     page.roomKey = undefined;
