@@ -1,7 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { startFlakyServer } from "@rnode/download/testing";
 import { hasOpRethFixtures, opRethArchive, unpackOpReth } from "@rnode/reth-data/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -40,6 +42,22 @@ describe.skipIf(!hasOpRethFixtures("archives of op-reth's data directories"))("a
     expect(digests(folder)).toEqual(digests(await unpackOpReth("v2")));
     expect(readdirSync(folder).sort()).toEqual(["db", "static_files", "unpacked-until"]);
     expect(sizes).toEqual([1_716_224]);
+  });
+
+  it("may be packed with LZ4", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "rengine-unpack-")), "archive.tar.lz4");
+    writeFileSync(file, lz4Frame(tarOf(await unpackOpReth("v2"))));
+    const folder = newFolder();
+    await unpackArchives([[file]], options(folder, { noteEveryBytes: 1 }), io);
+    expect(digests(folder)).toEqual(digests(await unpackOpReth("v2")));
+  });
+
+  it("is not packed with gzip", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "rengine-unpack-")), "archive.tar.gz");
+    writeFileSync(file, gzipSync("archive"));
+    await expect(unpackArchives([[file]], options(newFolder()), io)).rejects.toThrow(
+      /archive\.tar\.gz is packed with gzip: unpack it/,
+    );
   });
 
   it("goes on where an attempt was that the network ended, at each of its notes", { timeout: 300_000 }, async () => {
@@ -84,3 +102,19 @@ describe.skipIf(!hasOpRethFixtures("archives of op-reth's data directories"))("a
     await expect(unpackArchives([["/nowhere"]], options(folder), io)).rejects.toThrow(/^--from: \/nowhere: no such file$/);
   });
 });
+
+function tarOf(folder: string): Uint8Array {
+  return spawnSync("tar", ["-c", "-C", folder, "."], { maxBuffer: 1 << 30 }).stdout;
+}
+
+/** Blocks that are not compressed, of 64 KiB, without checksums. */
+function lz4Frame(content: Uint8Array): Uint8Array {
+  const parts = [Buffer.from("04224d18604082", "hex")];
+  for (let at = 0; at < content.length; at += 1 << 16) {
+    const block = content.subarray(at, at + (1 << 16));
+    const size = Buffer.alloc(4);
+    size.writeUInt32LE(0x8000_0000 + block.length);
+    parts.push(size, Buffer.from(block));
+  }
+  return Buffer.concat([...parts, Buffer.alloc(4)]);
+}

@@ -4,8 +4,8 @@ import { deserialize, serialize } from "node:v8";
 import { resumableBody } from "@rnode/download";
 import { isCodedError, isSystemError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
-import { Malformed, TarUnpacker, WantedFiles, type WantedProgress } from "@rnode/reth-data";
-import { fileError, isUrl } from "../setup/read-input.ts";
+import { isLz4, type Lz4Progress, Lz4Stream, Malformed, TarUnpacker, WantedFiles, type WantedProgress } from "@rnode/reth-data";
+import { fileError, isGzip, isUrl } from "../setup/read-input.ts";
 import { isZstd } from "../setup/zstd.ts";
 import { ZstdStream } from "../setup/zstd-stream.ts";
 import { ByteProgress } from "./byte-progress.ts";
@@ -31,7 +31,9 @@ interface Note {
   readonly name: number;
   readonly offset: number;
   readonly total: number | undefined;
-  readonly reader: { readonly zstd: unknown; readonly tar: unknown; readonly files: WantedProgress } | undefined;
+  readonly reader:
+    | { readonly zstd: unknown; readonly lz4?: Lz4Progress | undefined; readonly tar: unknown; readonly files: WantedProgress }
+    | undefined;
 }
 
 const NOTE_EVERY_BYTES = 256 << 20;
@@ -89,6 +91,7 @@ class Unpacking {
   readonly #files: WantedFiles;
   readonly #tar: TarUnpacker;
   #zstd: ZstdStream | undefined;
+  #lz4: Lz4Stream | undefined;
   #offset: number;
   #total: number | undefined;
 
@@ -101,6 +104,7 @@ class Unpacking {
     this.#files = new WantedFiles(options.folder, options, note.reader?.files);
     this.#tar = new TarUnpacker(this.#files, note.reader?.tar);
     if (note.reader?.zstd !== undefined) this.#zstd = this.#zstdStream(note.reader.zstd);
+    if (note.reader?.lz4 !== undefined) this.#lz4 = new Lz4Stream((bytes) => this.#tar.push(bytes), note.reader.lz4);
   }
 
   #zstdStream(state?: unknown): ZstdStream {
@@ -113,25 +117,40 @@ class Unpacking {
     let noted = this.#offset;
     try {
       for await (const bytes of this.#chunks()) {
-        if (this.#offset === 0 && isZstd(bytes)) this.#zstd = this.#zstdStream();
-        if (this.#zstd === undefined) this.#tar.push(bytes);
-        else this.#zstd.push(bytes, false);
+        if (this.#offset === 0) this.#open(bytes);
+        this.#push(bytes, false);
         this.#offset += bytes.length;
         progress.at(this.#offset, this.#total);
         if (this.#offset - noted < every) continue;
         noted = this.#offset;
         this.#writeNote();
       }
-      this.#zstd?.push(new Uint8Array(0), true);
+      this.#push(new Uint8Array(0), true);
       if (!this.#tar.isComplete) throw new Malformed("it ends early");
     } finally {
       this.#files.close();
     }
   }
 
+  /** @param first bytes of the archive. @throws {UserError} */
+  #open(first: Uint8Array): void {
+    if (isGzip(first))
+      throw new UserError(
+        `--from: ${this.#name} is packed with gzip: unpack it, and name the folder; .tar, .tar.zst and .tar.lz4 are read`,
+      );
+    if (isZstd(first)) this.#zstd = this.#zstdStream();
+    if (isLz4(first)) this.#lz4 = new Lz4Stream((bytes) => this.#tar.push(bytes));
+  }
+
+  #push(bytes: Uint8Array, isLast: boolean): void {
+    const packed = this.#zstd ?? this.#lz4;
+    if (packed === undefined) this.#tar.push(bytes);
+    else packed.push(bytes, isLast);
+  }
+
   #writeNote(): void {
     this.#files.sync();
-    const reader = { zstd: this.#zstd?.state, tar: this.#tar.state, files: this.#files.progress };
+    const reader = { zstd: this.#zstd?.state, lz4: this.#lz4?.state, tar: this.#tar.state, files: this.#files.progress };
     writeNote(this.#options.folder, { ...this.#note, offset: this.#offset, total: this.#total, reader });
   }
 

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UserError } from "@rnode/program";
+import { isLz4, Lz4Stream, Malformed } from "@rnode/reth-data";
 import { fileError, isGzip } from "./read-input.ts";
 import { frameHeader, isZstd, tooLarge, unpackZstd } from "./zstd.ts";
 import { MAX_WINDOW_BYTES, ZstdStream } from "./zstd-stream.ts";
@@ -18,7 +19,7 @@ export async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Decompresses gzip and Zstandard input.
+ * Decompresses gzip, Zstandard and LZ4 input.
  *
  * @param source for errors
  * @param maxBytes of what Zstandard data decompresses to
@@ -40,6 +41,10 @@ export async function* unpacked(
     else yield await unpackZstd(source, all);
     return;
   }
+  if (isLz4(first.value)) {
+    yield* unpackedLz4(source, all, maxBytes);
+    return;
+  }
   if (!isGzip(first.value)) {
     yield* all;
     return;
@@ -58,10 +63,28 @@ export async function* unpacked(
   }
 }
 
-async function* unpackedZstd(source: string, chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+function unpackedZstd(source: string, chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  return unpackedBy((onBytes) => new ZstdStream(source, onBytes), source, chunks, maxBytes);
+}
+
+async function* unpackedLz4(source: string, chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  try {
+    yield* unpackedBy((onBytes) => new Lz4Stream(onBytes), source, chunks, maxBytes);
+  } catch (cause) {
+    if (!(cause instanceof Malformed)) throw cause;
+    throw new UserError(`${source}: broken LZ4 data: ${cause.message}`, { cause });
+  }
+}
+
+async function* unpackedBy(
+  open: (onBytes: (bytes: Uint8Array) => void) => { push(bytes: Uint8Array, isLast: boolean): void },
+  source: string,
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
   let unpacked: Uint8Array[] = [];
   let size = 0;
-  const stream = new ZstdStream(source, (bytes) => {
+  const stream = open((bytes) => {
     size += bytes.length;
     if (size > maxBytes) throw tooLarge(source, undefined, maxBytes);
     unpacked.push(bytes);

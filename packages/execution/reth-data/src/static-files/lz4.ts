@@ -8,11 +8,14 @@ const MIN_MATCH = 4;
  * literals only.
  *
  * @param maxBytes of the result
+ * @param history bytes before it, which it may repeat
  * @throws {Malformed}
  */
-export function decompressLz4(block: Uint8Array, maxBytes: number): Uint8Array {
-  let output = new Uint8Array(Math.min(maxBytes, Math.max(1024, 4 * block.length)));
-  let size = 0;
+export function decompressLz4(block: Uint8Array, maxBytes: number, history: Uint8Array = new Uint8Array(0)): Uint8Array {
+  const limit = history.length + maxBytes;
+  let output = new Uint8Array(Math.min(limit, history.length + Math.max(1024, 4 * block.length)));
+  output.set(history);
+  let size = history.length;
   let at = 0;
   const next = (): number => {
     if (at === block.length) throw new Malformed("LZ4 data ends early");
@@ -28,9 +31,9 @@ export function decompressLz4(block: Uint8Array, maxBytes: number): Uint8Array {
     return length;
   };
   const reserve = (length: number): void => {
-    if (size + length > maxBytes) throw new Malformed(`LZ4 data of more than ${maxBytes} bytes`);
+    if (size + length > limit) throw new Malformed(`LZ4 data of more than ${maxBytes} bytes`);
     if (size + length <= output.length) return;
-    const larger = new Uint8Array(Math.min(maxBytes, 2 * (size + length)));
+    const larger = new Uint8Array(Math.min(limit, 2 * (size + length)));
     larger.set(output.subarray(0, size));
     output = larger;
   };
@@ -42,7 +45,7 @@ export function decompressLz4(block: Uint8Array, maxBytes: number): Uint8Array {
     output.set(block.subarray(at, at + literals), size);
     size += literals;
     at += literals;
-    if (at === block.length) return output.subarray(0, size);
+    if (at === block.length) return output.subarray(history.length, size);
     const offset = next() | (next() << 8);
     if (offset === 0 || offset > size) throw new Malformed(`LZ4 data repeats bytes at distance ${offset} of ${size}`);
     const end = size + lengthOf(token & 15) + MIN_MATCH;
