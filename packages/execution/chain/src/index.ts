@@ -20,6 +20,7 @@ export { requestsHash } from "./execute/requests.ts";
 export * from "./faults.ts";
 export * from "./genesis/genesis.ts";
 export { GenesisState } from "./genesis/genesis-state.ts";
+export { PackedRows, type PackedState } from "./genesis/packed-rows.ts";
 export * from "./genesis/sorted-state.ts";
 export { type HeadNotice, headNoticeOf } from "./head-change.ts";
 export * from "./history/history-pruning.ts";

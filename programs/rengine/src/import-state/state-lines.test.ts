@@ -48,7 +48,7 @@ const storageOf = (count: number): Record<string, string> =>
 const ACCOUNTS: readonly Account[] = [
   { address: addressOf(1), balance: "0x1" },
   { address: addressOf(2), nonce: "0x7", code: "0x60006000", storage: storageOf(3) },
-  { address: addressOf(3), balance: "0x0", nonce: 9, storage: storageOf(5_000) }, // read slot by slot
+  { address: addressOf(3), balance: "0x0", nonce: 9, storage: storageOf(12_000) }, // in two parts
   { address: addressOf(4) },
 ];
 /** The order in which op-reth's dumps have them. */
@@ -59,10 +59,10 @@ describe("a state as lines of JSON", () => {
   it.each([
     ["the address first", (account: Account) => JSON.stringify(account), 1 << 16],
     ["the address last, as op-reth has it", addressLast, 1 << 16],
-    ["in pieces of few bytes", addressLast, 61],
+    ["in pieces of few bytes", addressLast, 1009],
   ])("is read with %s", async (_, line, size) => {
     const lines = [JSON.stringify({ root: ROOT }), ...ACCOUNTS.map(line)];
-    expect(await read(text(lines), size)).toMatchObject({ accounts: 4, slots: 5_003, stateRoot: expected(ACCOUNTS) });
+    expect(await read(text(lines), size)).toMatchObject({ accounts: 4, slots: 12_003, stateRoot: expected(ACCOUNTS) });
     expect(bytesToHex((await read(text(lines), size)).root!)).toBe(ROOT);
   });
 
@@ -72,7 +72,22 @@ describe("a state as lines of JSON", () => {
     expect(await read("")).toMatchObject({ accounts: 0, slots: 0 });
   });
 
+  it("is read with words in any form of hex", async () => {
+    const slots = [
+      '"0x01":"0x2"',
+      '"3":"04"',
+      '"0xAbC" : "0xDEF"',
+      '"\\u0030x5":"\\u0036"',
+      `"${hash(7)}":"${hash(8).toUpperCase().slice(2)}"`,
+    ];
+    const storage = { "0x1": "0x2", "0x3": "0x4", "0xabc": "0xdef", "0x5": "0x6", [hash(7)]: hash(8) };
+    const line = `{"storage":{${slots.join(",")},"0x9":"0x0"},"address":"${addressOf(1)}"}`;
+    expect(await read(line)).toMatchObject({ stateRoot: expected([{ address: addressOf(1), storage }]) });
+  });
+
   it.each<[string, string, RegExp]>([
+    ["a word of no hex", `{"storage":{"0x1":"0x2","0x3":"0xg"},"address":"${addressOf(1)}"}`, /object 1: .*0xg/],
+    ["a word of too many digits", `{"storage":{"0x1":"0x${"1".repeat(65)}","0x3":"0x1"}}`, /object 1: .*at most 32 bytes of hex/],
     ["no JSON", "hello\n", /^state\.jsonl: object 0: not JSON: no object at byte 0/],
     ["a list", "[]\n", /object 0: not JSON: no object/],
     ["an account that is cut off", `${JSON.stringify(ACCOUNTS[0]).slice(0, -3)}`, /object 1: not JSON: the text ends/],

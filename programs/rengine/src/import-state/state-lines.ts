@@ -1,151 +1,129 @@
-import type { GenesisState, RowCounts } from "@rnode/chain";
-import { isCodedError } from "@rnode/primitives";
+import type { GenesisState, PackedState, RowCounts } from "@rnode/chain";
 import { UserError } from "@rnode/program";
-import { type JsonObject, jsonError, jsonHash, parseGenesisAccount, parseGenesisSlot } from "@rnode/protocol";
 import { RowFile } from "@rnode/storage";
-import { JsonTextError, type MemberSink, readJsonObjects } from "../setup/json-pieces.ts";
+import { hasThreads, WorkerHost } from "@rnode/threads";
+import { LineParser, type LinesPart, type ParsedLines } from "./line-parser.ts";
 
-/** What an account of a dump may have beside the fields that are read: `geth dump` writes them. */
-const IGNORED: ReadonlySet<string> = new Set(["root", "codeHash", "key"]);
-const ACCOUNT_FIELDS: ReadonlySet<string> = new Set(["address", "balance", "nonce", "code", "storage"]);
-/** Storage with a longer text is read slot by slot. */
-const LARGE_STORAGE_BYTES = 1 << 16;
-const WORD = 32;
-const REPORT_ROWS = 50_000;
+const PART_BYTES = 1 << 20;
+/** Parts that are parsed, or wait for it, while this thread sorts the rows of others. */
+const MAX_PENDING = 24;
 
 export interface StateLines extends RowCounts {
   /** the state root that the first line names, which nothing is believed of; `undefined`: it names none */
   readonly root: Uint8Array | undefined;
 }
 
+interface ReadOptions {
+  /** for errors */
+  readonly source: string;
+  /** for a temporary file */
+  readonly folder: string;
+  readonly onProgress?: (counts: RowCounts) => void;
+}
+
 /**
  * Reads a state from lines of JSON, in bounded memory: `{"root": "0x…"}`, then an object for each account with `address`, `balance`, `nonce`,
  * `code` and `storage` (slot → value), each of which may be absent where it is empty. That is what `op-reth init-state` takes, and what
- * `geth dump --iterative` writes.
+ * `geth dump --iterative` writes. A thread parses while this one sorts.
  *
- * @param source for errors
- * @param folder for a temporary file
  * @throws {UserError} naming the source, the line's number among the objects, and the fault
  */
 export async function readStateLines(
   text: AsyncIterable<Uint8Array>,
   state: GenesisState,
-  {
-    source,
-    folder,
-    onProgress,
-  }: { readonly source: string; readonly folder: string; readonly onProgress?: (counts: RowCounts) => void },
+  { source, folder, onProgress }: ReadOptions,
 ): Promise<StateLines> {
-  const lines = new Lines(state, folder, onProgress);
+  const parse = hasThreads(import.meta.url) ? inThread() : inPlace();
+  const rows = new RowsOf(state, folder);
+  const pending: Promise<ParsedLines | undefined>[] = [];
+  let last: StateLines = { accounts: 0, slots: 0, root: undefined };
+  const take = async (): Promise<void> => {
+    const parsed = await pending.shift();
+    if (parsed === undefined) throw new UserError(`${source}: the thread that parses it ended`);
+    if (parsed.kind === "fault") throw new UserError(`${source}: ${parsed.reason}`);
+    rows.add(parsed.packed);
+    last = { ...parsed.counts, root: parsed.root };
+    onProgress?.(last);
+  };
   try {
-    await readJsonObjects(text, () => lines.next());
-    lines.end();
-    return lines;
-  } catch (cause) {
-    if (!(cause instanceof JsonTextError || isCodedError(cause, "json/"))) throw cause;
-    throw new UserError(`${source}: object ${lines.objects}: ${cause.message}`, { cause });
+    for await (const part of partsOf(text)) {
+      pending.push(parse.part(part));
+      if (pending.length === MAX_PENDING) await take();
+    }
+    pending.push(parse.part(undefined));
+    while (pending.length > 0) await take();
+    return last;
   } finally {
-    lines.close();
+    rows.close();
+    await parse.close();
   }
 }
 
-class Lines implements StateLines {
+interface Parsing {
+  part(bytes: LinesPart): Promise<ParsedLines | undefined>;
+  close(): Promise<void>;
+}
+
+function inThread(): Parsing {
+  const host = new WorkerHost<LinesPart, ParsedLines>({ program: new URL("./line-worker.js", import.meta.url), data: undefined });
+  return {
+    part: (bytes) => host.ask(bytes, bytes === undefined ? [] : [bytes.buffer as ArrayBuffer]),
+    close: () => host.close(),
+  };
+}
+
+function inPlace(): Parsing {
+  const parser = new LineParser();
+  return { part: async (bytes) => parser.parse(bytes), close: async () => {} };
+}
+
+/** The same bytes in larger parts, each with memory of its own. */
+async function* partsOf(text: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let part = new Uint8Array(PART_BYTES);
+  let used = 0;
+  for await (const piece of text) {
+    for (let at = 0; at < piece.length; ) {
+      const taken = piece.subarray(at, at + PART_BYTES - used);
+      part.set(taken, used);
+      used += taken.length;
+      at += taken.length;
+      if (used < PART_BYTES) continue;
+      yield part;
+      part = new Uint8Array(PART_BYTES);
+      used = 0;
+    }
+  }
+  yield part.subarray(0, used);
+}
+
+/** Adds packed rows to a state. Slots whose account is not known yet lie in a temporary file until it is. */
+class RowsOf {
   readonly #state: GenesisState;
   readonly #folder: string;
-  readonly #onProgress: ((counts: RowCounts) => void) | undefined;
-  /** slots of an account whose address comes after them */
-  #early: RowFile | undefined;
-  #fields: Record<string, unknown> = {};
-  #address: Uint8Array | undefined;
-  #reported = 0;
-  #isTaken = true;
-  root: Uint8Array | undefined;
-  objects = 0;
-  accounts = 0;
-  slots = 0;
+  #open: RowFile | undefined;
 
-  constructor(state: GenesisState, folder: string, onProgress: ((counts: RowCounts) => void) | undefined) {
+  constructor(state: GenesisState, folder: string) {
     this.#state = state;
     this.#folder = folder;
-    this.#onProgress = onProgress;
   }
 
-  next(): MemberSink {
-    this.end();
-    this.#isTaken = false;
-    this.objects++;
-    return this.#account;
+  add(packed: PackedState): void {
+    const open = this.#state.addPacked(packed);
+    if (packed.owner !== undefined) this.#takeOpen(packed.owner);
+    if (open.length === 0) return;
+    this.#open ??= new RowFile(this.#folder);
+    this.#open.append(open);
   }
 
-  readonly #account: MemberSink = {
-    member: (key, read) => {
-      if (!ACCOUNT_FIELDS.has(key) && !IGNORED.has(key)) throw jsonError(key, undefined, "no such field");
-      if (key in this.#fields) throw jsonError(key, undefined, "one of this name");
-      this.#fields[key] = read();
-      if (key === "address") this.#address = parseGenesisAccount(String(this.#fields.address), {}, "").address;
-    },
-    open: (key) => {
-      if (key !== "storage") return undefined;
-      if (key in this.#fields) throw jsonError(key, undefined, "one of this name");
-      return { sink: this.#storage, minBytes: LARGE_STORAGE_BYTES, onEnd: () => void (this.#fields.storage = {}) };
-    },
-  };
-
-  readonly #storage: MemberSink = {
-    member: (key, read) => {
-      const slot = parseGenesisSlot(key, read(), "storage");
-      this.slots++;
-      if (this.#address !== undefined) {
-        this.#state.addSlot(this.#address, slot);
-        return;
-      }
-      this.#early ??= new RowFile(this.#folder);
-      this.#early.append(slot.slot);
-      this.#early.append(slot.value);
-    },
-  };
-
-  /** Takes the object that was read. */
-  end(): void {
-    if (this.#isTaken) return;
-    this.#isTaken = true;
-    const fields = this.#fields;
-    this.#fields = {};
-    if (this.#address === undefined) {
-      this.#takeRoot(fields);
-      return;
-    }
-    const account = parseGenesisAccount(String(fields.address), fields satisfies JsonObject, "");
-    this.#takeEarly(this.#address);
-    this.#state.add(account);
-    this.#address = undefined;
-    this.accounts++;
-    this.slots += account.storage.length;
-    if (this.accounts + this.slots - this.#reported < REPORT_ROWS) return;
-    this.#reported = this.accounts + this.slots;
-    this.#onProgress?.({ accounts: this.accounts, slots: this.slots });
-  }
-
-  #takeRoot(fields: Readonly<Record<string, unknown>>): void {
-    if (this.objects > 1 || Object.keys(fields).join() !== "root") {
-      throw jsonError("address", undefined, "the account's address: a dump without preimages cannot be taken");
-    }
-    this.root = jsonHash(fields.root, "root");
-  }
-
-  #takeEarly(address: Uint8Array): void {
-    if (this.#early === undefined || this.#early.sizeBytes === 0) return;
-    this.#early.flush();
-    const { sizeBytes } = this.#early;
-    const pair = new Uint8Array(2 * WORD);
-    for (let at = 0; at < sizeBytes; at += pair.length) {
-      this.#early.read(pair, at);
-      this.#state.addSlot(address, { slot: pair.slice(0, WORD), value: pair.slice(WORD) });
-    }
-    this.#early.cut(0);
+  #takeOpen(owner: Uint8Array): void {
+    const file = this.#open!;
+    file.flush();
+    const rows = new Uint8Array(PART_BYTES);
+    for (let at = 0; at < file.sizeBytes; at += rows.length) this.#state.addSlots(rows.subarray(0, file.read(rows, at)), owner);
+    file.cut(0);
   }
 
   close(): void {
-    this.#early?.close();
+    this.#open?.close();
   }
 }

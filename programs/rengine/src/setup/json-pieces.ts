@@ -10,6 +10,12 @@ export interface MemberSink {
    * Undefined: the value is read as a whole, however long.
    */
   open?(key: string): { readonly sink: MemberSink; readonly minBytes: number; readonly onEnd?: () => void } | undefined;
+  /**
+   * PERF: receives a member whose value is a string, as the places of the characters between the quotes. They may have escapes.
+   *
+   * @returns false: `member` must be called
+   */
+  strings?(bytes: Uint8Array, key: number, keyEnd: number, value: number, valueEnd: number): boolean;
 }
 
 /** A text that is not JSON, with the position of the error. */
@@ -44,21 +50,9 @@ const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
  * @returns the value, if the text is not an object
  * @throws {JsonTextError} no JSON, or a value longer than `MAX_VALUE_BYTES`; and whatever a sink throws
  */
-export const readJsonPieces = (pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> =>
-  readPieces(pieces, (text) => text.read(sink));
-
-/**
- * Reads JSON objects one after the other, with white space between them, as `readJsonPieces` reads one: lines of JSON, for example.
- *
- * @param next gives the sink of the next object, and is called before it
- * @throws {JsonTextError} something else than an object, or as `readJsonPieces`; and whatever a sink throws
- */
-export const readJsonObjects = (pieces: AsyncIterable<Uint8Array>, next: () => MemberSink): Promise<void> =>
-  readPieces(pieces, (text) => text.readAll(next));
-
-async function readPieces<T>(pieces: AsyncIterable<Uint8Array>, start: (text: JsonText) => Reading<T>): Promise<T> {
+export async function readJsonPieces(pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> {
   const text = new JsonText();
-  const reading = start(text);
+  const reading = text.read(sink);
   let step = reading.next();
   for await (const piece of pieces) {
     text.push(piece);
@@ -67,6 +61,29 @@ async function readPieces<T>(pieces: AsyncIterable<Uint8Array>, start: (text: Js
   text.end();
   while (step.done !== true) step = reading.next();
   return step.value;
+}
+
+/** Reads JSON objects one after the other, with white space between them, as `readJsonPieces` reads one: lines of JSON, for example. */
+export class JsonObjects {
+  readonly #text = new JsonText();
+  readonly #reading: Reading<void>;
+
+  /** @param next gives the sink of the next object, and is called before it */
+  constructor(next: () => MemberSink) {
+    this.#reading = this.#text.readAll(next);
+  }
+
+  /** @throws {JsonTextError} something else than an object, or as `readJsonPieces`; and whatever a sink throws */
+  push(piece: Uint8Array): void {
+    this.#text.push(piece);
+    this.#reading.next();
+  }
+
+  /** @throws as `push` */
+  end(): void {
+    this.#text.end();
+    while (this.#reading.next().done !== true);
+  }
 }
 
 /** A generator rather than an async function, because a step needs no promise: it yields only where the available text ends. */
@@ -120,6 +137,7 @@ class JsonText {
     }
     for (;;) {
       if (byte !== QUOTE) throw this.#error("no key");
+      if (sink.strings !== undefined) this.#stringMembers(sink);
       // PERF: most members are completely available, and need no generator.
       let end = this.#valueEnd();
       if (end < 0) end = yield* this.#wholeValue();
@@ -139,6 +157,19 @@ class JsonText {
       }
       byte = this.#peek();
       if (byte < 0) byte = yield* this.#nextByte();
+    }
+  }
+
+  /** PERF: takes members that are completely available, without white space, and followed by another one, as long as there are any. */
+  #stringMembers(sink: MemberSink): void {
+    const bytes = this.#bytes;
+    for (let at = this.#at; ; this.#at = at) {
+      const keyEnd = stringEnd(bytes, at);
+      if (keyEnd < 0 || bytes[keyEnd] !== COLON || bytes[keyEnd + 1] !== QUOTE) return;
+      const end = stringEnd(bytes, keyEnd + 1);
+      if (end < 0 || bytes[end] !== COMMA || bytes[end + 1] !== QUOTE) return;
+      if (!sink.strings!(bytes, at + 1, keyEnd - 1, keyEnd + 2, end - 1)) return;
+      at = end + 1;
     }
   }
 

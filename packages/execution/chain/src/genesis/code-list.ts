@@ -26,8 +26,7 @@ export class CodeList {
   }
 
   /** @returns keccak256 of the code */
-  add(code: Uint8Array): Uint8Array {
-    const codeHash = keccak256(code);
+  add(code: Uint8Array, codeHash = keccak256(code)): Uint8Array {
     const key = bytesToHex(codeHash);
     if (this.#known.has(key)) return codeHash;
     this.#known.set(key, this.#places.length);

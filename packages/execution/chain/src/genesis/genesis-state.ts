@@ -16,27 +16,22 @@ import type { GenesisAccount, GenesisErrorCode, GenesisSlot } from "@rnode/proto
 import { type GenesisRows, RowSort, type RowSortOptions } from "@rnode/storage";
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccountFields } from "@rnode/trie";
 import { CodeList } from "./code-list.ts";
+import type { PackedState } from "./packed-rows.ts";
 import { Peekable } from "./peekable.ts";
+import { ACCOUNT_ROW, SLOT_ROW } from "./row-layout.ts";
 import type { SortedAccount, SortedSlot, SortedState } from "./sorted-state.ts";
 
 /*
  * A state of any size, in a bounded amount of memory: rows are sorted in pieces that fit, in temporary files if there is more than one.
- *   slots:            keccak256 of the address 32 ‖ keccak256 of the slot 32 ‖ slot 32 ‖ value 32
- *   accounts:         keccak256 of the address 32 ‖ address 20 ‖ nonce 8 ‖ balance 32 ‖ code hash 32
- *   sealed accounts:  the same with the storage root 32
+ * Slots and accounts are laid out as `row-layout.ts` says; a sealed account has its storage root, 32 bytes, at the end.
  * Address and slot are zero if only their hashes are known.
  * Tries are built from sorted leaves twice: once to compute their roots, and once more to write their nodes. Nothing is written before the
  * block is known to be the right one.
  */
 
-const ADDRESS_SIZE = 20;
 const HASH_SIZE = 32;
-const NONCE_SIZE = 8;
-const SLOT_VALUE_AT = 3 * HASH_SIZE;
-const NONCE_AT = HASH_SIZE + ADDRESS_SIZE;
-const BALANCE_AT = NONCE_AT + NONCE_SIZE;
-const CODE_HASH_AT = BALANCE_AT + HASH_SIZE;
-const STORAGE_ROOT_AT = CODE_HASH_AT + HASH_SIZE;
+const { valueAt: SLOT_VALUE_AT } = SLOT_ROW;
+const { nonceAt: NONCE_AT, balanceAt: BALANCE_AT, codeHashAt: CODE_HASH_AT, bytes: STORAGE_ROOT_AT } = ACCOUNT_ROW;
 const SEALED_SIZE = STORAGE_ROOT_AT + HASH_SIZE;
 
 type OnNode = (path: Uint8Array, rlp: Uint8Array) => void;
@@ -147,27 +142,31 @@ export class GenesisState {
     };
   }
 
+  // PERF: copies of up to 64 bytes are cheap, and those of whole rows are not.
+
   *#sortedAccounts(): Generator<SortedAccount> {
-    for (const shared of this.#accounts.sorted()) {
-      const row = shared.slice();
+    for (const row of this.#accounts.sorted()) {
       yield {
-        addressHash: row.subarray(0, HASH_SIZE),
+        addressHash: row.slice(0, HASH_SIZE),
         nonce: viewOf(row).getBigUint64(NONCE_AT),
         balance: bytesToBigint(trimBytesLeft(row.subarray(BALANCE_AT, CODE_HASH_AT))),
-        codeHash: row.subarray(CODE_HASH_AT),
-        address: this.#hasPreimages ? row.subarray(HASH_SIZE, NONCE_AT) : undefined,
+        codeHash: row.slice(CODE_HASH_AT),
+        address: this.#hasPreimages ? row.slice(HASH_SIZE, NONCE_AT) : undefined,
       };
     }
   }
 
   *#sortedSlots(): Generator<SortedSlot> {
-    for (const shared of this.#slots.sorted()) {
-      const row = shared.slice();
+    let addressHash: Uint8Array = ZERO_HASH;
+    for (const row of this.#slots.sorted()) {
+      if (!startsWith(row, addressHash)) addressHash = row.slice(0, HASH_SIZE);
+      let valueAt: number = SLOT_VALUE_AT;
+      while (row[valueAt] === 0) valueAt++;
       yield {
-        addressHash: row.subarray(0, HASH_SIZE),
-        slotHash: row.subarray(HASH_SIZE, 2 * HASH_SIZE),
-        value: trimBytesLeft(row.subarray(SLOT_VALUE_AT)),
-        slot: this.#hasPreimages ? row.subarray(2 * HASH_SIZE, SLOT_VALUE_AT) : undefined,
+        addressHash,
+        slotHash: row.slice(HASH_SIZE, 2 * HASH_SIZE),
+        value: row.slice(valueAt),
+        slot: this.#hasPreimages ? row.slice(2 * HASH_SIZE, SLOT_VALUE_AT) : undefined,
       };
     }
   }
@@ -239,6 +238,22 @@ export class GenesisState {
       };
       yield* trie.build(undefined, { onNode: (path, rlp) => rows.node(owner, path, rlp), onSlot });
     }
+  }
+
+  /** Adds rows whose addresses and slots are known. @returns the slots that are open: `addSlots` takes them with their account */
+  addPacked({ accounts, slots, codes, openSlots }: PackedState): Uint8Array {
+    const end = slots.length - openSlots * SLOT_ROW.bytes;
+    this.#hasPreimages = true;
+    this.#accounts.addAll(accounts);
+    this.#slots.addAll(slots.subarray(0, end));
+    for (const { codeHash, code } of codes) this.#codes.add(code, codeHash);
+    return slots.subarray(end);
+  }
+
+  /** Adds packed slots of one account. @param rows are changed. @param owner hash of its address */
+  addSlots(rows: Uint8Array, owner: Uint8Array): void {
+    for (let at = 0; at < rows.length; at += SLOT_ROW.bytes) rows.set(owner, at);
+    this.#slots.addAll(rows);
   }
 
   /** Gives temporary files back. */

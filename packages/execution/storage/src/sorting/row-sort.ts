@@ -54,6 +54,18 @@ export class RowSort {
     return this.#row(place).fill(0);
   }
 
+  /** Adds rows that lie one after the other. @throws as `add` */
+  addAll(rows: Uint8Array): void {
+    for (let at = 0; at < rows.length; ) {
+      const first = this.add();
+      const room = Math.min(PAGE_ROWS - ((this.#rows - 1) % PAGE_ROWS), this.#maxRows - this.#rows + 1);
+      const part = rows.subarray(at, at + room * this.#rowBytes);
+      new Uint8Array(first.buffer, first.byteOffset, part.length).set(part);
+      this.#rows += part.length / this.#rowBytes - 1;
+      at += part.length;
+    }
+  }
+
   #row(place: number): Uint8Array {
     const at = (place % PAGE_ROWS) * this.#rowBytes;
     return this.#pages[Math.floor(place / PAGE_ROWS)]!.subarray(at, at + this.#rowBytes);
@@ -70,7 +82,8 @@ export class RowSort {
   }
 
   #places(): Uint32Array {
-    return ascendingPlaces(this.#rows, this.#keyBytes, (place) => this.#row(place));
+    const rows = { pages: this.#pages, pageRows: PAGE_ROWS, rowBytes: this.#rowBytes, keyBytes: this.#keyBytes };
+    return ascendingPlaces(this.#rows, rows);
   }
 
   /**
