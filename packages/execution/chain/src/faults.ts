@@ -34,6 +34,8 @@ export type ChainErrorCode =
   | "chain/execution-too-long"
   /** rows that belong together are not all in a state from elsewhere */
   | "chain/incomplete-state"
+  /** a state from elsewhere is not the one that is wanted */
+  | "chain/wrong-state"
   /** another import is in progress */
   | "chain/importing"
   /** the chain was closed before all blocks were imported */
@@ -53,6 +55,7 @@ export class ChainError extends codedErrors<ChainErrorCode>({
   "chain/execution-too-long":
     "the execution of block {block} was stopped after {limitSec} s (--engine.max-execution-time); the next attempt may begin in {pauseSec} s",
   "chain/incomplete-state": "the state is incomplete: {reason}",
+  "chain/wrong-state": "{reason}",
   "chain/importing": "another import is under way",
   "chain/closed": "the chain was closed before all blocks were imported",
 }) {}

@@ -13,6 +13,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { knownFirstBlock } from "../import-state/bedrock.ts";
 import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
+import { limitedCommand } from "../testing/kill-process.ts";
 import { writeRegistry } from "../testing/test-registry.ts";
 
 /** Kills of an import; another number and another seed by hand */
@@ -63,7 +64,7 @@ function writeSources(): Hex {
   return bytesToHex(hashHeader(block.header));
 }
 
-describe("a killed import of a state", { tags: "long" }, () => {
+describe("an import of a state that is killed, or has a full disk", { tags: "long" }, () => {
   let hash: Hex;
   let chain: string;
   beforeAll(() => {
@@ -77,8 +78,10 @@ describe("a killed import of a state", { tags: "long" }, () => {
     datadir: string,
     from: string,
     killAtGrowth: number,
+    maxFileBytes?: number,
   ): Promise<{ readonly code: number | null; readonly err: string }> {
-    const args = [
+    const command = [
+      process.execPath,
       PROGRAM,
       "import-state",
       `--chain=${chain}`,
@@ -86,7 +89,8 @@ describe("a killed import of a state", { tags: "long" }, () => {
       `--from=${from}`,
       `--blocks=${path("blocks.rlp")}`,
     ];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "pipe"] });
+    const [file = "", ...args] = limitedCommand(command, { maxFileBytes });
+    const child = spawn(file, args, { stdio: ["ignore", "ignore", "pipe"] });
     let err = "";
     child.stderr.on("data", (chunk: Buffer) => {
       err += chunk.toString();
@@ -101,6 +105,32 @@ describe("a killed import of a state", { tags: "long" }, () => {
     clearInterval(timer);
     return { code, err };
   }
+
+  it.each(["op-reth", "state.jsonl"])(
+    "from %s: a full disk ends it, and it goes on when there is room",
+    async (name) => {
+      const datadir = mkdtempSync(path(`${name}-full-`));
+      for (const maxFileBytes of [300_000, 1_500_000, 4_000_000, 4_000_000]) {
+        const { code, err } = await run(datadir, path(name), Number.POSITIVE_INFINITY, maxFileBytes);
+        expect({ code, error: err.trim().split("\n").at(-1) }).toEqual({
+          code: 1,
+          error: expect.stringMatching(/^rengine import-state: the database in \S+ cannot grow: .*: make room and try again$/),
+        });
+        const store = openChainStore(databasePath(datadir));
+        expect(store.head()).toBeUndefined();
+        await store.close();
+      }
+      const { code, err } = await run(datadir, path(name), Number.POSITIVE_INFINITY);
+      expect({ code, err }).toEqual({
+        code: 0,
+        err: expect.stringMatching(/^went on after \d+ accounts and \d+ slots of an earlier attempt$/m),
+      });
+      const store = openChainStore(databasePath(datadir));
+      expect({ head: store.head(), problems: store.verifyState().problems }).toMatchObject({ head: { hash }, problems: [] });
+      await store.close();
+    },
+    300_000,
+  );
 
   it.each(["op-reth", "state.jsonl"])(
     "from %s: each run ends without a chain, or with the whole state, and the next one goes on",

@@ -177,7 +177,7 @@ describe("rengine import-state", () => {
       [
         "if an account is missing",
         () => ({ from: changed((all) => all.slice(0, -1)) }),
-        /have the state root 0x\w+, and that of block 60 is 0x\w+: nothing of it was kept/,
+        /^\S+changed\.jsonl: its \d+ accounts and \d+ slots have the state root 0x\w+, and that of block 60 is 0x\w+: nothing of it was kept$/,
       ],
       [
         "of the state of another block",
@@ -206,7 +206,7 @@ describe("rengine import-state", () => {
     it("of another output root", async () => {
       count++;
       await expect(run(...given({ "output-root": `0x${"12".repeat(32)}` }))).rejects.toThrow(
-        /the output root of block 60 is 0x\w+, and --output-root says 0x1212\w+: nothing of it was kept/,
+        /^\S+state\.jsonl: the output root of block 60 is 0x\w+, and --output-root says 0x1212\w+: nothing of it was kept$/,
       );
     });
 

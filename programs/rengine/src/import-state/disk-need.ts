@@ -25,12 +25,20 @@ export function checkDisk(
 ): void {
   const need = needOf(source);
   if (need !== undefined) assertRoom(folder, need, io, sizeOf(database));
+  else
+    io.err(
+      `the import takes about ${ROW_BYTES} bytes of disk for each account and slot; ${folder} has ${mebibytes(freeBytes(folder))} free`,
+    );
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Reports a need of disk. @param used bytes of it that are used already. @throws {UserError} if the disk of `folder` does not have it */
 export function assertRoom(folder: string, need: number, io: CommandIo, used = 0): void {
-  const { bavail, bsize } = statfsSync(folder);
-  const free = bavail * bsize + used;
+  const free = freeBytes(folder) + used;
   io.err(`the import takes about ${mebibytes(need)} of disk; ${folder} has ${mebibytes(free)} free`);
   if (need + RESERVE_BYTES <= free || need < RESERVE_BYTES / 8) return;
   throw new UserError(

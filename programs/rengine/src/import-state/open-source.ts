@@ -36,12 +36,14 @@ export async function openStateSource(from: string, options: OpenOptions, io: Co
   if (from === STANDARD_INPUT) return stateLines("the standard input", undefined, process.stdin as AsyncIterable<Uint8Array>);
   if (isPeers(from)) return peersState(from, options.datadir);
   if (!isUrl(from) && !existsSync(from)) throw new UserError(`--from: ${from}: no such file`);
-  const size = isUrl(from) ? undefined : statSync(from);
-  if (size?.isDirectory() === true) return rethState(from);
-  const chunks = (): AsyncIterable<Uint8Array> => (isUrl(from) ? downloadPieces(from, MAX_LINES_BYTES) : fileChunks(from));
+  const file = isUrl(from) ? undefined : statSync(from);
+  if (file?.isDirectory() === true) return rethState(from);
+  let sizeBytes = file?.size;
+  const chunks = (): AsyncIterable<Uint8Array> =>
+    isUrl(from) ? downloadPieces(from, MAX_LINES_BYTES, (bytes) => (sizeBytes = bytes)) : fileChunks(from);
   const kind = kindOf(await firstBytes(from, chunks()));
   if (kind === "snapshot") return kind;
-  if (kind === "lines") return stateLines(from, size?.size, chunks());
+  if (kind === "lines") return stateLines(from, sizeBytes, chunks());
   const archives = kind === "archive" ? [[from]] : await archivesOf(from, options);
   const folder = join(options.datadir, UNPACKED_FOLDER);
   makeFolder(options.datadir);

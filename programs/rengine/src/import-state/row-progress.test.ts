@@ -21,6 +21,18 @@ it("reports rows, their rate and the time that is left, once a second", () => {
   ]);
 });
 
+it("says the share that is read, where the number of rows is not known", () => {
+  let nowMs = 0;
+  const lines: string[] = [];
+  const progress = new RowProgress({ progress: (line) => lines.push(line) }, "reading", undefined, () => nowMs);
+  progress.at({ accounts: 0, slots: 0 }, 0);
+  nowMs = 10_000;
+  progress.at({ accounts: 100, slots: 900 }, 0.25);
+  nowMs = 20_000;
+  progress.at({ accounts: 100, slots: 1_900 });
+  expect(lines).toEqual(["reading: 1000 rows, 25 %, 100 a second, 30 s left", "reading: 2000 rows, 100 a second"]);
+});
+
 it.each([
   [41.2, "42 s"],
   [100, "2 min"],

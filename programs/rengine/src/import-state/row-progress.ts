@@ -11,6 +11,7 @@ export class RowProgress {
   readonly #nowMs: () => number;
   readonly #startMs: number;
   #startRows: number | undefined;
+  #startShare: number | undefined;
   #reportedMs: number;
 
   /** @param total rows in all, if it is known */
@@ -23,18 +24,21 @@ export class RowProgress {
     this.#reportedMs = this.#startMs;
   }
 
-  /** Call it often: it reports once a second. */
-  at({ accounts, slots }: RowCounts): void {
+  /** Call it often: it reports once a second. @param share of the work that is done, if the number of rows is not known */
+  at({ accounts, slots }: RowCounts, share?: number): void {
     const rows = accounts + slots;
     this.#startRows ??= rows;
+    this.#startShare ??= share;
     const now = this.#nowMs();
     if (now - this.#reportedMs < REPORT_EVERY_MS) return;
     this.#reportedMs = now;
-    const rate = (1_000 * (rows - this.#startRows)) / (now - this.#startMs);
+    const seconds = (now - this.#startMs) / 1_000;
+    const rate = (rows - this.#startRows) / seconds;
     const total = this.#total;
-    const of = total === undefined ? "" : ` of ${total}`;
-    const left = total === undefined || rate === 0 ? "" : `, ${duration((total - rows) / rate)} left`;
-    this.#io.progress(`${this.#verb}: ${rows}${of} rows, ${Math.round(rate)} a second${left}`);
+    const of = total !== undefined ? ` of ${total} rows` : share !== undefined ? ` rows, ${Math.floor(100 * share)} %` : " rows";
+    const left = total !== undefined ? (total - rows) / rate : (seconds * (1 - share!)) / (share! - this.#startShare!);
+    const leftText = Number.isFinite(left) ? `, ${duration(left)} left` : "";
+    this.#io.progress(`${this.#verb}: ${rows}${of}, ${Math.round(rate)} a second${leftText}`);
   }
 }
 

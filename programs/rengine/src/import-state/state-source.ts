@@ -12,7 +12,8 @@ import { readStateLines } from "./state-lines.ts";
 interface ReadLinesOptions {
   /** for temporary files */
   readonly folder: string;
-  readonly onProgress: (counts: RowCounts) => void;
+  /** `share` of the text that is read; `undefined` if its size is not known */
+  readonly onProgress: (counts: RowCounts, share: number | undefined) => void;
 }
 
 /** A state of another client. It is not trusted: its rows must have the root of a block that the operator names. */
@@ -65,15 +66,29 @@ export interface PeersSource {
 }
 
 /** Lines of JSON, packed or not. */
-export const stateLines = (name: string, sizeBytes: number | undefined, chunks: AsyncIterable<Uint8Array>): StateSource => ({
-  kind: "lines",
-  name,
-  sizeBytes,
-  isPacked: /\.(gz|zst)$/.test(name),
-  readInto: (state, options) => readStateLines(unpacked(name, chunks), state, { source: name, ...options }),
-  discard: () => {},
-  close: () => {},
-});
+export function stateLines(name: string, sizeBytes: number | undefined, chunks: AsyncIterable<Uint8Array>): StateSource {
+  let readBytes = 0;
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      readBytes += chunk.length;
+      yield chunk;
+    }
+  }
+  return {
+    kind: "lines",
+    name,
+    sizeBytes,
+    isPacked: /\.(gz|zst|lz4)$/.test(name),
+    readInto: (state, { folder, onProgress }) =>
+      readStateLines(unpacked(name, counted()), state, {
+        source: name,
+        folder,
+        onProgress: (counts) => onProgress(counts, sizeBytes && readBytes / sizeBytes),
+      }),
+    discard: () => {},
+    close: () => {},
+  };
+}
 
 /** @param unpacked from an archive of this name; it is removed when it is of no more use. @throws {UserError} */
 export function rethState(folder: string, unpacked?: string): StateSource {
@@ -114,6 +129,7 @@ export function describing<T>(read: () => T): T {
   try {
     return read();
   } catch (cause) {
+    if (isCodedError(cause, "chain/wrong-state")) throw new UserError(cause.message, { cause });
     if (!isCodedError(cause, "reth-data/") && !isCodedError(cause, "chain/incomplete-state")) throw cause;
     throw new UserError(`--from: ${cause.message}`, { cause });
   }

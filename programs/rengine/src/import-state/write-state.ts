@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type ComputedRoots, GenesisState, initFirstBlock, type RowCounts, SortedStateRun } from "@rnode/chain";
+import { ChainError, type ComputedRoots, GenesisState, initFirstBlock, type RowCounts, SortedStateRun } from "@rnode/chain";
 import { asciiToBytes, bytesToHex, concatBytes, equalBytes, keccak256 } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
@@ -18,7 +18,7 @@ interface WriteOptions {
   readonly outputRoot?: Uint8Array | undefined;
 }
 
-const STEPS_A_REPORT = 1 << 12;
+const STEPS_A_REPORT = 1 << 7;
 
 /** Writes a state whose root is that of its block, and nothing otherwise. @throws {UserError} */
 export async function writeState(
@@ -96,7 +96,7 @@ function reporting(run: SortedStateRun, { rows }: Rows, io: CommandIo): StateRun
   };
 }
 
-/** Compares the roots of all rows with those that are wanted. */
+/** Compares the roots of all rows with those that are wanted. Throws chain/wrong-state, so that the written rows are removed. */
 function checkOf(
   { name, rows }: Rows,
   { block, hash }: Target,
@@ -104,16 +104,16 @@ function checkOf(
 ): (roots: ComputedRoots) => void {
   const { number, stateRoot: expected } = block.header;
   return ({ stateRoot, storageRoot }) => {
+    const wrong = (reason: string): ChainError =>
+      new ChainError("chain/wrong-state", { reason: `${name}: ${reason}: nothing of it was kept` });
     if (!equalBytes(stateRoot, expected)) {
-      throw new UserError(
-        `${name}: its ${describe(rows)} have the state root ${bytesToHex(stateRoot)}, and that of block ${number} is ${bytesToHex(expected)}: nothing of it was kept`,
+      throw wrong(
+        `its ${describe(rows)} have the state root ${bytesToHex(stateRoot)}, and that of block ${number} is ${bytesToHex(expected)}`,
       );
     }
     const output = outputRoot({ stateRoot, messagePasserStorageRoot: storageRoot, blockHash: hash });
     if (wanted === undefined || equalBytes(output, wanted)) return;
-    throw new UserError(
-      `${name}: the output root of block ${number} is ${bytesToHex(output)}, and --output-root says ${bytesToHex(wanted)}: nothing of it was kept`,
-    );
+    throw wrong(`the output root of block ${number} is ${bytesToHex(output)}, and --output-root says ${bytesToHex(wanted)}`);
   };
 }
 
@@ -126,7 +126,7 @@ async function readRows(
   io: CommandIo,
 ): Promise<RowCounts> {
   const report = new RowProgress(io, "reading");
-  const onProgress = (counts: RowCounts): void => report.at(counts);
+  const onProgress = (counts: RowCounts, share: number | undefined): void => report.at(counts, share);
   const { number, stateRoot } = block.header;
   const { accounts, slots, root } = await source.readInto(state, { folder, onProgress });
   if (root !== undefined && !equalBytes(root, stateRoot)) {

@@ -47,10 +47,19 @@ export function fileError(path: string, cause: unknown): UserError {
 const MAX_DOWNLOAD_BYTES = 1 << 30;
 const MAX_FAILURES = 4;
 
-/** The bytes behind a URL. After a broken connection, the download continues. @throws {UserError} naming the URL */
-export async function* downloadPieces(url: string, maxBytes = MAX_DOWNLOAD_BYTES): AsyncGenerator<Uint8Array> {
+/**
+ * The bytes behind a URL. After a broken connection, the download continues.
+ *
+ * @param onTotal gets their number, if the server says it
+ * @throws {UserError} naming the URL
+ */
+export async function* downloadPieces(
+  url: string,
+  maxBytes = MAX_DOWNLOAD_BYTES,
+  onTotal?: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* resumableBody(url, { maxBytes, maxFailures: MAX_FAILURES });
+    yield* resumableBody(url, { maxBytes, maxFailures: MAX_FAILURES, onTotal });
   } catch (cause) {
     if (!isCodedError(cause, "download/")) throw cause;
     throw new UserError(`${url}: cannot be read: ${String(cause.data.reason)}`, { cause });
