@@ -174,7 +174,8 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
   });
 
   it("with blocks of a file: the node has the blocks, no receipts, and goes on", async () => {
-    await run("file", await unpackOpReth("v2"), `--blocks=${join(root, "blocks.rlp")}`);
+    const { err } = await run("file", await unpackOpReth("v2"), `--blocks=${join(root, "blocks.rlp")}`);
+    expect(err).toMatch(/blocks\.rlp: blocks without their receipts: .* An execution client as --blocks has them$/);
     const node = await startTestClient([`--chain=${genesis}`], join(root, "file"));
     try {
       for (const number of ["latest", "0x170"]) {
@@ -191,19 +192,28 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
 
   it("has the output root that another node gives", async () => {
     const { stateRoot, withdrawalsRoot } = await source.rpc.call<Record<string, Hex>>("eth_getBlockByNumber", ["latest", false]);
-    const root = bytesToHex(
+    const root380 = bytesToHex(
       outputRoot({
         stateRoot: hexToBytes(stateRoot!),
         messagePasserStorageRoot: hexToBytes(withdrawalsRoot!),
         blockHash: hexToBytes(HEAD),
       }),
     );
-    const { err } = await run("output", await unpackOpReth("v2"), `--output-root=${root}`);
+    const { err } = await run("output", await unpackOpReth("v2"), `--output-root=${root380}`);
     expect(err).not.toContain("itself says");
     await expect(run("other", await unpackOpReth("v2"), `--output-root=0x${"12".repeat(32)}`)).rejects.toThrow(
-      new RegExp(`the output root of block 380 is ${root}, and --output-root says 0x1212\\w+: nothing of it was kept`),
+      new RegExp(`the output root of block 380 is ${root380}, and --output-root says 0x1212\\w+: nothing of it was kept`),
     );
     rmSync(join(root, "output"), { recursive: true, force: true });
+    const dump = join(root, "state-380.jsonl");
+    for (const blocks of [source.httpUrl, join(root, "blocks.rlp")]) {
+      const { out } = await run("by-root", dump, `--blocks=${blocks}`, `--output-root=${root380}`);
+      expect(out).toMatch(new RegExp(`^block 380 ${HEAD} `));
+      rmSync(join(root, "by-root"), { recursive: true, force: true });
+      await expect(run("by-root", dump, `--blocks=${blocks}`, `--output-root=0x${"12".repeat(32)}`)).rejects.toThrow(
+        /^--block-hash is required with this --output-root: no block of --blocks has it, down to block 0$/,
+      );
+    }
   });
 
   describe("is refused, and leaves no chain", () => {
@@ -232,7 +242,7 @@ describe.skipIf(!isThere)("rengine import-state of what op-reth made", () => {
         "with a balance of another account",
         (folder) => flip(join(folder, database), BALANCE, 3),
         [],
-        /have the state root 0x\w+, and that of block 380 is 0xbca427.*: nothing of it was kept$/,
+        /^\S+: its 2947 accounts and 3761 slots have the state root 0x\w+, and that of block 380 is 0xbca427.*: nothing of it was kept$/,
       ],
       [
         "with a database that is cut",

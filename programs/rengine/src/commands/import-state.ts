@@ -22,7 +22,7 @@ import { openBlocks } from "../import-state/open-blocks.ts";
 import { openStateSource } from "../import-state/open-source.ts";
 import type { StateSource } from "../import-state/state-source.ts";
 import { findTarget } from "../import-state/target.ts";
-import { blockHashOf } from "../import-state/trusted-block.ts";
+import { blockHashOf, blockOfOutputRoot } from "../import-state/trusted-block.ts";
 import { writeState } from "../import-state/write-state.ts";
 import { loadChainSpec, noteGenesis } from "../setup/chain-spec.ts";
 import { databasePath, openDatabase } from "../setup/database.ts";
@@ -49,7 +49,7 @@ const table = optionTable({
         parse: textOf("folder|file|url|enode|-", "a folder, a file, a URL, enode:// addresses, or - for the standard input"),
         required: true,
         env: false,
-        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst), or the manifest.json of several; lines of JSON as op-reth init-state takes them, also with gzip or Zstandard; a snapshot of rengine; or running nodes of the chain that serve recent states (snap/1), comma-separated enode:// addresses. "-" reads such lines from the standard input.',
+        help: 'The state: the data directory of a stopped op-reth, which is only read; a published archive of one (.tar.zst, .tar.lz4), or the manifest.json of several; lines of JSON as op-reth init-state takes them, also with gzip, Zstandard or LZ4; a snapshot of rengine; or running nodes of the chain that serve recent states (snap/1), comma-separated enode:// addresses. "-" reads such lines from the standard input.',
       },
       blocks: {
         parse: textOf("url|file", "a URL or a file"),
@@ -59,7 +59,7 @@ const table = optionTable({
       blockHash: {
         parse: hash,
         env: false,
-        help: "Hash of the block that the state is after, from somebody you trust. Default: the head of op-reth's data directory; otherwise that of the network, if its first block has a state of another client (OP Mainnet: Bedrock).",
+        help: "Hash of the block that the state is after, from somebody you trust. Default: the head of op-reth's data directory; of lines of JSON, the block of --blocks that has the --output-root, from Isthmus on; otherwise that of the network, if its first block has a state of another client (OP Mainnet: Bedrock).",
       },
       outputRoot: {
         parse: hash,
@@ -102,7 +102,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
   let blocks: Blocks | undefined;
   let store: ChainDatabase | undefined;
   try {
-    const blockHash = blockHashOf(spec, source, options.main, io);
+    const knownHash = blockHashOf(spec, source, options.main, io);
     makeFolder(datadir);
     store = openDatabase(datadir, options.state);
     const head = store.head();
@@ -110,6 +110,7 @@ export const importState = command({ table, version: VERSION }, async ({ options
       throw new UserError(`${datadir}: the database has a chain already, up to block ${head.number}; name an empty folder`);
     checkDisk(source, { folder: datadir, database: databasePath(datadir) }, io);
     blocks = blocksFrom === undefined ? undefined : await openBlocks(blocksFrom, datadir, io);
+    const blockHash = knownHash ?? (await blockOfOutputRoot(blocks, outputRoot!));
     const fetch: GenesisFetch = { datadir, registry, offline, ...fetchReportsTo(io) };
     const onFirstBlock = async (first: FirstBlock): Promise<void> => {
       assertSameChain(source, first);
@@ -119,7 +120,10 @@ export const importState = command({ table, version: VERSION }, async ({ options
     const wanted = { blockHash, folder: datadir, fetch, blocks: blocks ?? ofPeers, onFirstBlock };
     const target = await findTarget(spec, wanted, io);
     try {
-      if (target.lastBlocks !== undefined) noteReach(io, target.lastBlocks.reach);
+      if (target.lastBlocks !== undefined) {
+        noteReach(io, target.lastBlocks.reach);
+        if (!target.lastBlocks.hasReceipts) io.err(withoutReceipts(blocksFrom));
+      }
       const startMs = performance.now();
       const counts = await writeState(store, source, target, { folder: datadir, outputRoot }, io);
       noteGenesis(store, spec);
@@ -148,6 +152,10 @@ export const importState = command({ table, version: VERSION }, async ({ options
     await store?.close();
   }
 });
+
+/** Receipts cannot be computed either, because the states before these blocks are not there. */
+const withoutReceipts = (blocksFrom: string | undefined): string =>
+  `${blocksFrom ?? "the peers"}: blocks without their receipts: requests for these are answered with "pruned history unavailable". An execution client as --blocks has them`;
 
 /** Has `rengine snapshot restore` take a snapshot of rengine. */
 async function restoreSnapshot(options: SnapshotOptions, io: CommandIo): Promise<number> {

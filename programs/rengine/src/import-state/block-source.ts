@@ -1,4 +1,4 @@
-import type { Block } from "@rnode/protocol";
+import type { Block, Header } from "@rnode/protocol";
 import type { BlockRecord } from "@rnode/snapshot";
 
 /** The first block of a chain. */
@@ -15,5 +15,12 @@ export interface Blocks {
   blockOf(hash: Uint8Array): Promise<BlockRecord | undefined>;
   /** Blocks in ascending order, as the source has them under these numbers. @throws {UserError} naming the source, if it lacks one */
   range(first: number, last: number): Promise<readonly BlockRecord[]>;
+  /** Headers from the newest to the oldest, as far back as the source can list them soon. @throws {UserError} naming the source */
+  headers(): AsyncIterable<HashedHeader>;
   close(): Promise<void>;
+}
+
+export interface HashedHeader {
+  readonly header: Header;
+  readonly hash: Uint8Array;
 }

@@ -6,7 +6,7 @@ import type { BlockRecord } from "@rnode/snapshot";
 import { RowFile } from "@rnode/storage";
 import { isGzipFile, readBlocks } from "../setup/read-blocks.ts";
 import { fileError } from "../setup/read-input.ts";
-import type { Blocks } from "./block-source.ts";
+import type { Blocks, HashedHeader } from "./block-source.ts";
 
 /** Of a block in the index: hash 32 ‖ offset 6 ‖ size 4. */
 const ROW_BYTES = 42;
@@ -85,6 +85,11 @@ class FileBlocks implements Blocks {
       throw new UserError(`--blocks: ${this.#file} has blocks ${this.#first} to ${end}, and blocks ${first} to ${last} are needed`);
     }
     return Array.from({ length: last - first + 1 }, (_, i) => this.#record(first - this.#first + i));
+  }
+
+  async *headers(): AsyncGenerator<HashedHeader> {
+    for (let place = this.#count - 1; place >= 0; place--)
+      yield { header: this.#record(place).block.header, hash: this.#row(place).subarray(0, OFFSET_AT) };
   }
 
   #find(hash: Uint8Array): number {
