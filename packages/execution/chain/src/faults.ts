@@ -55,7 +55,7 @@ export class ChainError extends codedErrors<ChainErrorCode>({
   "chain/execution-too-long":
     "the execution of block {block} was stopped after {limitSec} s (--engine.max-execution-time); the next attempt may begin in {pauseSec} s",
   "chain/incomplete-state": "the state is incomplete: {reason}",
-  "chain/wrong-state": "{reason}",
+  "chain/wrong-state": "the state is not that of the block: {reason}",
   "chain/importing": "another import is under way",
   "chain/closed": "the chain was closed before all blocks were imported",
 }) {}
