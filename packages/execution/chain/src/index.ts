@@ -21,6 +21,8 @@ export * from "./faults.ts";
 export * from "./genesis/genesis.ts";
 export { GenesisState } from "./genesis/genesis-state.ts";
 export { PackedRows, type PackedState } from "./genesis/packed-rows.ts";
+export { PackedWrites, unpackWrites } from "./genesis/packed-writes.ts";
+export { type SharedState, sharedState } from "./genesis/sorted-rows.ts";
 export * from "./genesis/sorted-state.ts";
 export { type HeadNotice, headNoticeOf } from "./head-change.ts";
 export * from "./history/history-pruning.ts";

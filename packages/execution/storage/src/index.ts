@@ -11,7 +11,7 @@ export { storageAdvice } from "./errors.ts";
 export { type ChainStoreOptions, DEFAULT_PROOF_WINDOW_BLOCKS, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
 export { GROWTH_UNITS, type GrowthUnit, TABLES, type TableName } from "./schema.ts";
 export { RowFile } from "./sorting/row-file.ts";
-export { RowSort, type RowSortOptions } from "./sorting/row-sort.ts";
+export { RowSort, type RowSortOptions, type SharedRows } from "./sorting/row-sort.ts";
 export { UNKNOWN_STORAGE_ROOT } from "./state/account-value.ts";
 export { anyClearsStorage, changeCount, clearsStorage } from "./state/state-batch.ts";
 export { TouchedKeys } from "./state-toucher.ts";

@@ -125,7 +125,13 @@ export const importState = command({ table, version: VERSION }, async ({ options
         if (!target.lastBlocks.hasReceipts) io.err(withoutReceipts(blocksFrom));
       }
       const startMs = performance.now();
-      const counts = await writeState(store, source, target, { folder: datadir, outputRoot }, io);
+      const counts = await writeState(
+        store,
+        source,
+        target,
+        { folder: datadir, outputRoot, preimages: options.state.preimages },
+        io,
+      );
       noteGenesis(store, spec);
       source.discard();
       if (history && blocksFrom !== undefined) {

@@ -1,13 +1,14 @@
 import { rmSync } from "node:fs";
 import type { GenesisState, RowCounts, SortedState } from "@rnode/chain";
 import { isCodedError } from "@rnode/primitives";
-import { UserError } from "@rnode/program";
 import { type ChainConfig, hashHeader } from "@rnode/protocol";
 import { openRethData } from "@rnode/reth-data";
 import type { FetchedRows } from "@rnode/sync";
 import { unpacked } from "../setup/packed-text.ts";
 import type { Blocks, FirstBlock } from "./block-source.ts";
+import { describing } from "./describing.ts";
 import { readStateLines } from "./state-lines.ts";
+import type { SharedSource } from "./threaded-run.ts";
 
 interface ReadLinesOptions {
   /** for temporary files */
@@ -34,6 +35,8 @@ export interface SortedSource {
   readonly blockHash: Uint8Array;
   /** hash of a block that it has; `undefined` if it has none with this number */
   hashOf(number: number): Uint8Array | undefined;
+  /** for a thread; `undefined`: it cannot be read there */
+  readonly shared?: SharedSource | undefined;
 }
 
 /** Lines of JSON, in any order. */
@@ -119,18 +122,8 @@ export function rethState(folder: string, unpacked?: string): StateSource {
     rows: counts,
     blockHash: head.hash,
     hashOf: (number) => describing(() => hashOf(number)),
+    shared: { kind: "reth", folder },
     discard,
     close: () => data.close(),
   };
-}
-
-/** Runs `read`, which reads a source. @throws {UserError} in place of the source's errors */
-export function describing<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (isCodedError(cause, "chain/wrong-state")) throw new UserError(String(cause.data.reason), { cause });
-    if (!isCodedError(cause, "reth-data/") && !isCodedError(cause, "chain/incomplete-state")) throw cause;
-    throw new UserError(`--from: ${cause.message}`, { cause });
-  }
 }

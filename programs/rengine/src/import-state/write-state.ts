@@ -5,9 +5,12 @@ import { type CommandIo, UserError } from "@rnode/program";
 import { outputRoot, PREDEPLOYS } from "@rnode/protocol";
 import { restoreCommits } from "@rnode/snapshot";
 import type { ChainDatabase, GenesisRows, StateRun } from "@rnode/storage";
+import { hasThreads } from "@rnode/threads";
+import { describing } from "./describing.ts";
 import { RowProgress } from "./row-progress.ts";
-import { describing, type LinesSource, type SortedSource, type StateSource } from "./state-source.ts";
+import type { LinesSource, SortedSource, StateSource } from "./state-source.ts";
 import type { Target } from "./target.ts";
+import { ThreadedRun } from "./threaded-run.ts";
 
 interface WriteOptions {
   /** for temporary files */
@@ -16,9 +19,9 @@ interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
   /** that the state must have together with its block */
   readonly outputRoot?: Uint8Array | undefined;
+  /** Addresses and slots are stored, if they are known. */
+  readonly preimages?: boolean | undefined;
 }
-
-const STEPS_A_REPORT = 1 << 7;
 
 /** Writes a state whose root is that of its block, and nothing otherwise. @throws {UserError} */
 export async function writeState(
@@ -41,13 +44,15 @@ export async function writeState(
   const state = new GenesisState({ folder: options.folder });
   try {
     const rows = await readRows(source, state, target, options, io);
-    return await writeSorted(store, { ...source, state: state.sorted(), rows }, target, options, io);
+    const shared = state.share(options.preimages === true);
+    const sorted = { state: state.sorted(), rows, shared: shared && { kind: "rows" as const, ...shared } };
+    return await writeSorted(store, { ...source, ...sorted }, target, options, io);
   } finally {
     state.close();
   }
 }
 
-type Rows = Pick<SortedSource, "state" | "rows"> & Pick<StateSource, "name" | "discard">;
+type Rows = Pick<SortedSource, "state" | "rows" | "shared"> & Pick<StateSource, "name" | "discard">;
 
 /** As `writeState`, of rows that are sorted. @throws {UserError}; the signal's reason */
 export async function writeSorted(
@@ -58,7 +63,12 @@ export async function writeSorted(
   io: CommandIo,
 ): Promise<RowCounts> {
   const check = checkOf(source, target, options);
-  const run = new SortedStateRun(source.state, { id: idOf(source, target), account: keccak256(MESSAGE_PASSER), check });
+  const { state, shared } = source;
+  const runOptions = { id: idOf(source, target), account: keccak256(MESSAGE_PASSER), check };
+  const run =
+    shared !== undefined && hasThreads(import.meta.url)
+      ? new ThreadedRun(shared, (codeHash) => state.code(codeHash), runOptions)
+      : new SortedStateRun(state, runOptions);
   try {
     const commits = write(store, target, reporting(run, source, io), io);
     while (!describing(() => commits.next().done === true)) {
@@ -68,6 +78,8 @@ export async function writeSorted(
   } catch (error) {
     if (error instanceof UserError) source.discard();
     throw error;
+  } finally {
+    if (run instanceof ThreadedRun) await run.close();
   }
   return run.counts;
 }
@@ -80,15 +92,16 @@ function idOf({ name, rows }: Rows, { hash }: Target): Uint8Array {
 }
 
 /** The same run, which reports how far it is. */
-function reporting(run: SortedStateRun, { rows }: Rows, io: CommandIo): StateRun<GenesisRows> {
+function reporting(run: SortedStateRun | ThreadedRun, { rows }: Rows, io: CommandIo): StateRun<GenesisRows> {
   return {
     id: run.id,
     *steps(sink, from) {
       const report = new RowProgress(io, "writing", rows.accounts + rows.slots);
-      let steps = 0;
+      let isFirst = true;
       for (const _ of run.steps(sink, from)) {
-        if (steps === 0 && from !== undefined) io.err(`went on after ${describe(run.counts)} of an earlier attempt`);
-        if (steps++ % STEPS_A_REPORT === 0) report.at(run.counts);
+        if (isFirst && from !== undefined) io.err(`went on after ${describe(run.counts)} of an earlier attempt`);
+        isFirst = false;
+        report.at(run.counts);
         yield;
       }
     },

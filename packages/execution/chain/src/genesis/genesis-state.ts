@@ -19,7 +19,8 @@ import { CodeList } from "./code-list.ts";
 import type { PackedState } from "./packed-rows.ts";
 import { Peekable } from "./peekable.ts";
 import { ACCOUNT_ROW, SLOT_ROW } from "./row-layout.ts";
-import type { SortedAccount, SortedSlot, SortedState } from "./sorted-state.ts";
+import { accountsIn, type SharedState, slotsIn, startsWith } from "./sorted-rows.ts";
+import type { SortedState } from "./sorted-state.ts";
 
 /*
  * A state of any size, in a bounded amount of memory: rows are sorted in pieces that fit, in temporary files if there is more than one.
@@ -136,39 +137,16 @@ export class GenesisState {
   /** The rows that were added, in the order of the tries. They can be read again; nothing can be added afterwards. */
   sorted(): SortedState {
     return {
-      accounts: () => this.#sortedAccounts(),
-      slots: () => this.#sortedSlots(),
+      accounts: () => accountsIn(this.#accounts.sorted(), this.#hasPreimages),
+      slots: () => slotsIn(this.#slots.sorted(), this.#hasPreimages),
       code: (codeHash) => this.#codes.get(codeHash),
     };
   }
 
-  // PERF: copies of up to 64 bytes are cheap, and those of whole rows are not.
-
-  *#sortedAccounts(): Generator<SortedAccount> {
-    for (const row of this.#accounts.sorted()) {
-      yield {
-        addressHash: row.slice(0, HASH_SIZE),
-        nonce: viewOf(row).getBigUint64(NONCE_AT),
-        balance: bytesToBigint(trimBytesLeft(row.subarray(BALANCE_AT, CODE_HASH_AT))),
-        codeHash: row.slice(CODE_HASH_AT),
-        address: this.#hasPreimages ? row.slice(HASH_SIZE, NONCE_AT) : undefined,
-      };
-    }
-  }
-
-  *#sortedSlots(): Generator<SortedSlot> {
-    let addressHash: Uint8Array = ZERO_HASH;
-    for (const row of this.#slots.sorted()) {
-      if (!startsWith(row, addressHash)) addressHash = row.slice(0, HASH_SIZE);
-      let valueAt: number = SLOT_VALUE_AT;
-      while (row[valueAt] === 0) valueAt++;
-      yield {
-        addressHash,
-        slotHash: row.slice(HASH_SIZE, 2 * HASH_SIZE),
-        value: row.slice(valueAt),
-        slot: this.#hasPreimages ? row.slice(2 * HASH_SIZE, SLOT_VALUE_AT) : undefined,
-      };
-    }
+  /** The rows for `sharedState` in another thread, if there are more than fit into memory. Nothing can be added afterwards. */
+  share(hasPreimages: boolean): SharedState | undefined {
+    if (!this.#slots.isOnDisk && !this.#accounts.isOnDisk) return undefined;
+    return { accounts: this.#accounts.share(), slots: this.#slots.share(), hasPreimages: hasPreimages && this.#hasPreimages };
   }
 
   /**
@@ -334,11 +312,6 @@ class StorageTrie {
       yield;
     }
   }
-}
-
-function startsWith(row: Uint8Array, start: Uint8Array): boolean {
-  for (let i = 0; i < start.length; i++) if (row[i] !== start[i]) return false;
-  return true;
 }
 
 function duplicate(what: "account" | "slot", data: Readonly<Record<string, string>>): Error {

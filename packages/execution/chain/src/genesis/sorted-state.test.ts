@@ -7,6 +7,8 @@ import type { Block } from "@rnode/protocol";
 import { type ChainDatabase, type GenesisRows, openChainStore, type StateRun } from "@rnode/storage";
 import { describe, expect, it } from "vitest";
 import { GenesisState } from "./genesis-state.ts";
+import { PackedWrites, unpackWrites } from "./packed-writes.ts";
+import { sharedState } from "./sorted-rows.ts";
 import { type ComputedRoots, type SortedAccount, type SortedSlot, type SortedState, SortedStateRun } from "./sorted-state.ts";
 
 const hash = (seed: number): Uint8Array => keccak256(uint64ToBytes(seed));
@@ -49,8 +51,8 @@ const stateOf = ({ accounts, slots }: Rows): SortedState => ({
 });
 
 /** The state with all rows in memory, which has the right root. */
-function genesisState({ accounts, slots }: Rows): GenesisState {
-  const state = new GenesisState();
+function genesisState({ accounts, slots }: Rows, memoryBytes?: number): GenesisState {
+  const state = new GenesisState({ memoryBytes });
   for (const seed of [0, 1, 2, 3]) state.addCode(code(seed));
   for (const { addressHash, ...account } of accounts) state.addHashedAccount(addressHash, account);
   for (const { addressHash, slotHash, value } of slots) state.addHashedSlot(addressHash, slotHash, padBytesLeft(value, 32));
@@ -233,4 +235,25 @@ describe("a sorted state", () => {
       /incomplete: the code 0x\w+ of the account/,
     );
   });
+});
+
+it("a state on disk is the same in another thread, packed and unpacked", async () => {
+  const rows = rowsOf(3_000);
+  const state = genesisState(rows, 1);
+  const shared = structuredClone(state.share(true))!;
+  const packs = new PackedWrites(100);
+  const packed: Uint8Array[] = [];
+  const options = { id: hash(1), account: WATCHED, check: () => {} };
+  for (const _ of new SortedStateRun(sharedState(shared), options).steps(packs)) packed.push(packs.take());
+  packed.push(packs.take());
+  const [direct, unpacked] = [newStore(), newStore()];
+  direct.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, runOf(rows));
+  const { code } = state.sorted();
+  unpacked.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, function* (sink) {
+    for (const part of packed) yield unpackWrites(part, sink, (codeHash) => sink.code(codeHash, code(codeHash)!));
+  });
+  expect(contentOf(unpacked)).toEqual(contentOf(direct));
+  expect(unpacked.storageStats().tables).toEqual(direct.storageStats().tables);
+  state.close();
+  await Promise.all([direct.close(), unpacked.close()]);
 });

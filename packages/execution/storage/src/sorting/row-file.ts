@@ -5,6 +5,14 @@ import { toStorageError } from "../errors.ts";
 const WRITE_BYTES = 1 << 20;
 let names = 0;
 
+function openUnlinked(folder: string): number {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `sorting.${process.pid}.${names++}`);
+  const descriptor = openSync(path, "wx+", 0o600);
+  unlinkSync(path);
+  return descriptor;
+}
+
 /** A temporary file that grows at its end and is read in parts. It is unlinked after opening, so it disappears with the process. */
 export class RowFile {
   readonly #folder: string;
@@ -13,16 +21,19 @@ export class RowFile {
   #pendingBytes = 0;
   #writtenBytes = 0;
 
-  /** @throws {CodedError} storage/disk-full, storage/io */
-  constructor(folder: string) {
+  /** @param descriptor of the file, if it is open. @throws {CodedError} storage/disk-full, storage/io */
+  constructor(folder: string, descriptor?: number) {
     this.#folder = folder;
-    this.#descriptor = this.#tried(() => {
-      mkdirSync(folder, { recursive: true });
-      const path = join(folder, `sorting.${process.pid}.${names++}`);
-      const descriptor = openSync(path, "wx+", 0o600);
-      unlinkSync(path);
-      return descriptor;
-    });
+    this.#descriptor = descriptor ?? this.#tried(() => openUnlinked(folder));
+  }
+
+  /** The file of another thread of this process, for `read`. */
+  static reading(descriptor: number): RowFile {
+    return new RowFile("a temporary file", descriptor);
+  }
+
+  get descriptor(): number {
+    return this.#open();
   }
 
   get sizeBytes(): number {

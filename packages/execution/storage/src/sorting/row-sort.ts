@@ -17,6 +17,14 @@ export interface RowSortOptions {
   readonly memoryBytes?: number | undefined;
 }
 
+/** Sorted runs in a temporary file, for another thread of this process, as plain data. */
+export interface SharedRows {
+  readonly descriptor: number;
+  readonly runEnds: readonly number[];
+  readonly rowBytes: number;
+  readonly keyBytes: number;
+}
+
 /**
  * Sorts any number of rows of one size with a bounded amount of memory: sorted runs are written to a temporary file, and merged
  * during reading.
@@ -96,29 +104,45 @@ export class RowSort {
       for (const place of this.#places()) yield this.#row(place);
       return;
     }
-    this.#spill();
-    this.#pages.length = 0;
-    yield* this.#merged(this.#file);
+    yield* merged(this.#file, this.share());
   }
 
-  *#merged(file: RowFile): Generator<Uint8Array> {
-    const wanted = Math.floor(MERGE_BYTES / this.#runEnds.length);
-    const bufferBytes = Math.min(MAX_RUN_BUFFER, Math.max(MIN_RUN_BUFFER, wanted));
-    const bufferRows = Math.max(1, Math.floor(bufferBytes / this.#rowBytes));
-    const runs = this.#runEnds.map((end, index) => new Run(file, this.#runEnds[index - 1] ?? 0, end, this.#rowBytes, bufferRows));
-    const heap = new RunHeap(runs, this.#keyBytes);
-    for (;;) {
-      const { first } = heap;
-      if (first === undefined) return;
-      yield first.row();
-      heap.advance();
-    }
+  /** Whether there are more rows than fit into memory. */
+  get isOnDisk(): boolean {
+    return this.#file !== undefined;
+  }
+
+  /** Moves all rows to the file, for `sortedOf`. Nothing may be added afterwards, and the file must stay open. */
+  share(): SharedRows {
+    this.#spill();
+    this.#pages.length = 0;
+    const descriptor = (this.#file ??= new RowFile(this.#folder)).descriptor;
+    return { descriptor, runEnds: this.#runEnds, rowBytes: this.#rowBytes, keyBytes: this.#keyBytes };
+  }
+
+  /** As `sorted`, in another thread. */
+  static sortedOf(rows: SharedRows): Generator<Uint8Array> {
+    return merged(RowFile.reading(rows.descriptor), rows);
   }
 
   /** Gives the temporary file back. */
   close(): void {
     this.#file?.close();
     this.#pages.length = 0;
+  }
+}
+
+function* merged(file: RowFile, { runEnds, rowBytes, keyBytes }: SharedRows): Generator<Uint8Array> {
+  const wanted = Math.floor(MERGE_BYTES / runEnds.length);
+  const bufferBytes = Math.min(MAX_RUN_BUFFER, Math.max(MIN_RUN_BUFFER, wanted));
+  const bufferRows = Math.max(1, Math.floor(bufferBytes / rowBytes));
+  const runs = runEnds.map((end, index) => new Run(file, runEnds[index - 1] ?? 0, end, rowBytes, bufferRows));
+  const heap = new RunHeap(runs, keyBytes);
+  for (;;) {
+    const { first } = heap;
+    if (first === undefined) return;
+    yield first.row();
+    heap.advance();
   }
 }
 
