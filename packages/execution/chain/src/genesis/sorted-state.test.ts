@@ -248,9 +248,9 @@ it("a state on disk is the same in another thread, packed and unpacked", async (
   packed.push(packs.take());
   const [direct, unpacked] = [newStore(), newStore()];
   direct.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, runOf(rows));
-  const { code } = state.sorted();
+  const sorted = state.sorted();
   unpacked.writeLargeGenesis(blockOf(hash(1)), BLOCK_HASH, function* (sink) {
-    for (const part of packed) yield unpackWrites(part, sink, (codeHash) => sink.code(codeHash, code(codeHash)!));
+    for (const part of packed) yield unpackWrites(part, sink, (codeHash) => sink.code(codeHash, sorted.code(codeHash)!));
   });
   expect(contentOf(unpacked)).toEqual(contentOf(direct));
   expect(unpacked.storageStats().tables).toEqual(direct.storageStats().tables);
