@@ -54,7 +54,7 @@ describe("subcommands of Geth and Reth", () => {
   });
 
   it("that nobody has, or that comes late, is told what there is", () => {
-    const list = "init, import, import-state, export, stateless, statetest, enginetest, snapshot, db";
+    const list = "init, import, import-state, export, stream, stateless, statetest, enginetest, snapshot, db";
     expect(parseOptions(table, [...BASE, "frobnicate"], {})).toMatchObject({
       faults: [`unexpected argument "frobnicate": expected an option, or a subcommand (${list})`],
     });

@@ -107,7 +107,7 @@ describe("an import of a state that is killed, or has a full disk", { tags: "lon
   }
 
   it.each(["op-reth", "state.jsonl"])(
-    "from %s: a full disk ends it, and it goes on when there is room",
+    "from %s: a full disk ends it, and the next run with room is whole",
     async (name) => {
       const datadir = mkdtempSync(path(`${name}-full-`));
       for (const maxFileBytes of [300_000, 1_500_000, 4_000_000, 4_000_000]) {
@@ -121,10 +121,7 @@ describe("an import of a state that is killed, or has a full disk", { tags: "lon
         await store.close();
       }
       const { code, err } = await run(datadir, path(name), Number.POSITIVE_INFINITY);
-      expect({ code, err }).toEqual({
-        code: 0,
-        err: expect.stringMatching(/^went on after \d+ accounts and \d+ slots of an earlier attempt$/m),
-      });
+      expect({ code, err }).toMatchObject({ code: 0 });
       const store = openChainStore(databasePath(datadir));
       expect({ head: store.head(), problems: store.verifyState().problems }).toMatchObject({ head: { hash }, problems: [] });
       await store.close();

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type CommandIo, makeFolder, UserError } from "@rnode/program";
 import { fileChunks, unpacked } from "../setup/packed-text.ts";
@@ -48,8 +48,18 @@ export async function openStateSource(from: string, options: OpenOptions, io: Co
   const folder = join(options.datadir, UNPACKED_FOLDER);
   makeFolder(options.datadir);
   const onDatabase = (bytes: number): void => assertRoom(options.datadir, 2 * bytes, io);
-  await unpackArchives(archives, { folder, block: options.firstBlock, onDatabase }, io);
-  return rethState(folder, from);
+  try {
+    await unpackArchives(archives, { folder, block: options.firstBlock, onDatabase }, io);
+  } catch (error) {
+    if (!isUrl(from)) rmSync(folder, { recursive: true, force: true }); // a download goes on there
+    throw error;
+  }
+  try {
+    return rethState(folder, from);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 async function archivesOf(source: string, { chainId }: OpenOptions): Promise<readonly (readonly string[])[]> {
