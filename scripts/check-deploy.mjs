@@ -1,6 +1,6 @@
 // The files in deploy/ without a container engine, a cluster or systemd: the Containerfile is linted, each command and environment file is read by the
 // program it is for, the Helm chart is rendered and compared with the schemas of Kubernetes, and the alert rules of docs/monitoring are made to fire. Part
-// of `.ci/run`. helm, kubeconform and promtool are built where there is Go: some minutes, once.
+// of `.ci/run`. With `--build`, and Go, helm, kubeconform, promtool and the schemas are built unless they are there: minutes each, once.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -112,7 +112,7 @@ function* checkSubcommand(where, subcommand, args) {
 function* checkChart() {
   const [helm, kubeconform, schemas] = [deployTool("helm"), deployTool("kubeconform"), kubernetesSchemas()];
   if (helm === undefined || kubeconform === undefined || schemas === undefined) {
-    console.log("check-deploy: the Helm chart was not checked for want of Go");
+    console.log("check-deploy: the Helm chart was not checked for want of helm, kubeconform and the schemas (npm run check:deploy -- --build)");
     return;
   }
   for (const values of HELM_VALUES) {
@@ -176,7 +176,7 @@ function* checkAlerts() {
     for (const { alert } of rules) if (!tested.has(alert)) yield `docs/monitoring/alerts.test.yml: ${alert} is not made to fire`;
   const promtool = deployTool("promtool");
   if (promtool === undefined) {
-    console.log("check-deploy: the alert rules were not run for want of promtool or Go");
+    console.log("check-deploy: the alert rules were not run for want of promtool (npm run check:deploy -- --build)");
     return;
   }
   const { status, stdout, stderr } = spawnSync(promtool, ["test", "rules", join(folder, "alerts.test.yml")], { encoding: "utf8" });
