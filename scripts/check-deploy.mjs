@@ -112,7 +112,9 @@ function* checkSubcommand(where, subcommand, args) {
 function* checkChart() {
   const [helm, kubeconform, schemas] = [deployTool("helm"), deployTool("kubeconform"), kubernetesSchemas()];
   if (helm === undefined || kubeconform === undefined || schemas === undefined) {
-    console.log("check-deploy: the Helm chart was not checked for want of helm, kubeconform and the schemas (npm run check:deploy -- --build)");
+    console.log(
+      "check-deploy: the Helm chart was not checked for want of helm, kubeconform and the schemas (npm run check:deploy -- --build)",
+    );
     return;
   }
   for (const values of HELM_VALUES) {
