@@ -14,6 +14,7 @@ import {
   UserError,
 } from "@rnode/program";
 import { createSnapshot, MIN_SNAPSHOT_BLOCKS, type SnapshotMade } from "@rnode/snapshot";
+import { numberOrTag } from "../setup/block-option.ts";
 import { VERSION } from "../version.ts";
 import { publishSnapshots } from "./snapshot-publish.ts";
 import { chainOptions, describeSnapshot, noteReach } from "./snapshot-shared.ts";
@@ -28,7 +29,7 @@ const table = optionTable({
       ...chainOptions,
       datadir: { parse: path, required: true, help: "Folder of the database; a running client may be writing to it." },
       block: {
-        parse: textOf("number|tag", "a block number, latest, safe or finalized"),
+        parse: numberOrTag,
         env: false,
         help: "Block whose state is taken. Default: the finalized one, or else the head.",
       },

@@ -3,6 +3,7 @@ import { bytesToHex } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import type { SnapshotRequest } from "@rnode/snapshot";
 import type { ChainDatabase } from "@rnode/storage";
+import { blockNumberOf } from "../setup/block-option.ts";
 import { loadChainSpec } from "../setup/chain-spec.ts";
 import { openExistingDatabase } from "../setup/database.ts";
 
@@ -32,7 +33,7 @@ export async function openSource(
     const request: SnapshotRequest = {
       config,
       genesisHash,
-      blockNumber: block === undefined ? undefined : blockNumberOf(store, block),
+      blockNumber: block === undefined ? undefined : blockNumberOf(store, "--block", block),
       blocks,
       onProgress: ({ accounts, slots, doneRatio }) =>
         io.progress(`${Math.floor(100 * doneRatio)} %, ${accounts} accounts, ${slots} slots`),
@@ -42,12 +43,4 @@ export async function openSource(
     await store.close();
     throw error;
   }
-}
-
-function blockNumberOf(store: ChainDatabase, block: string): number {
-  if (/^\d+$/.test(block)) return Number(block);
-  const found = block === "latest" ? store.head() : block === "safe" || block === "finalized" ? store.label(block) : undefined;
-  if (found !== undefined) return found.number;
-  if (block === "safe" || block === "finalized") throw new UserError(`--block: the database has no ${block} block yet`);
-  throw new UserError(`--block: "${block}" is neither a block number nor latest, safe or finalized`);
 }
